@@ -295,7 +295,7 @@ let package = Package(
             swiftSettings: commonSettings),
         .testTarget(
             name: "AccountImportTests", dependencies: ["AccountImport", "Accounts", "TestSupport"],
-            exclude: ["Exports"], swiftSettings: commonSettings),
+            exclude: ["Exports", "MalformedRows.tsv"], swiftSettings: commonSettings),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
@@ -316,7 +316,7 @@ let package = Package(
                 "JOSE", "KeyRing",
                 "Curl", "Postgres", "OpenSSL", "Primitives", "TestSupport", lifecycle,
             ],
-            swiftSettings: commonSettings),
+            exclude: ["Routes/BrowserNames.tsv", "Console/ConsoleHosts.json"], swiftSettings: commonSettings),
         .testTarget(
             name: "CountersignTests",
             dependencies: [
@@ -325,7 +325,8 @@ let package = Package(
                 "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", "WebPages", log, lifecycle,
                 arguments,
             ],
-            exclude: ["OldRows", "EmailProofMigration.json", "ImportCommand.ndjson"], swiftSettings: commonSettings),
+            exclude: ["OldRows", "EmailProofMigration.json", "ImportCommand.ndjson", "Fixtures"],
+            swiftSettings: commonSettings),
         .testTarget(
             name: "SandboxTests",
             dependencies: ["countersign-sandbox", "TestSupport", "JOSE", "JSON", "Primitives", "OpenSSL", "Curl"],

@@ -48,9 +48,7 @@ import Testing
     }
 
     /// The columns as the exporter writes them: no header, only name and claims quoted, a comma behind the last.
-    static func record(_ cells: [Int: String]) -> String {
-        (0..<52).map { (cells[$0] ?? "") + "," }.joined()
-    }
+    static func record(_ cells: [Int: String]) -> String { (0..<52).map { (cells[$0] ?? "") + "," }.joined() }
 
     @Test func `Firebase's CSV of 52 columns`() async throws {
         let text = [

@@ -12,8 +12,7 @@ import Testing
     }
 
     @Test func `a key is printed once, listed without its secret, and revoked`() async throws {
-        let made = try await run(["create", "--name", "kim@support", "--scopes", "revoke,read"], scratch)
-        #expect(made.code == 0, "\(made.errors)")
+        let made = try await run(["create", "--name", "kim@support", "--scopes", "revoke,read"], scratch).ended()
         #expect(try #require(made.lines.first).wholeMatch(of: /csa_[A-Za-z0-9_-]{43}/) != nil)
         #expect(made.lines.count == 1)
         #expect(made.errors.isEmpty)
@@ -59,16 +58,14 @@ import Testing
             #expect(refused.output.isEmpty, "\(arguments)")
             #expect(refused.errors.split(separator: "\n").count == 1, "\(arguments): \(refused.errors)")
         }
-        let unknown = try await run(["revoke", "01a1fc41-9b43-7cef-ac4a-000000000001"], scratch)
-        #expect(unknown.code == 1)
+        let unknown = try await run(["revoke", "01a1fc41-9b43-7cef-ac4a-000000000001"], scratch).ended(1)
         #expect(unknown.errors.contains("There is no key"))
         #expect(try await run(["list"], scratch).output.isEmpty)
     }
 
     @Test func `what the database refuses is said with its SQLSTATE, in one sentence`() async throws {
         try await scratch.execute("ALTER TABLE admin_keys ADD CONSTRAINT no_keys CHECK (false)")
-        let refused = try await run(["create", "--name", "k", "--scopes", "read"], scratch)
-        #expect(refused.code == 1)
+        let refused = try await run(["create", "--name", "k", "--scopes", "read"], scratch).ended(1)
         #expect(refused.output.isEmpty)
         #expect(refused.errors.hasPrefix("countersign: The database refused (SQLSTATE 23514)"), "\(refused.errors)")
         #expect(refused.errors.split(separator: "\n").count == 1)

@@ -56,15 +56,13 @@ import Testing
     @Test func `what goes is exported first, its seals can be checked again, and the trail is sound`() async throws {
         try await Self.withTrail { trail in
             let file = trail.keyRing.deletingLastPathComponent().appending(path: "june.ndjson")
-            let rehearsed = try await Self.run(["2026-07", "--dry-run"], trail)
-            #expect(rehearsed.code == 0, "\(rehearsed.errors)")
+            let rehearsed = try await Self.run(["2026-07", "--dry-run"], trail).ended()
             #expect(
                 rehearsed.output
                     == "2 rows under 2 seals from before 2026-07, the last one of 2026-06-17T00:00:01Z, would go\n")
             #expect(try await Self.count(trail) == ["6 6"])
 
-            let run = try await Self.run(["2026-07", "--export", file.path, "--yes"], trail)
-            #expect(run.code == 0, "\(run.errors)")
+            let run = try await Self.run(["2026-07", "--export", file.path, "--yes"], trail).ended()
             #expect(
                 run.lines == [
                     "2 rows under 2 seals from before 2026-07, the last one of 2026-06-17T00:00:01Z, go",
@@ -76,8 +74,7 @@ import Testing
             #expect(lines.map { $0.hasPrefix(#"{"row""#) ? "row" : "seal" } == ["row", "seal", "row", "seal"])
             #expect(lines.last?.contains("previous_mac") == true && lines.first?.contains("2026-06-03") == true)
 
-            let verified = try await trail.sealed()
-            #expect(verified.code == 0, "\(verified.output)")
+            let verified = try await trail.sealed().ended()
             #expect(verified.output.hasPrefix("5 rows under 5 seals checked, 0 not sealed yet, findings: 0; head 7:"))
             let recorded = try await trail.scratch.texts(
                 "SELECT concat_ws(' ', actor, reason) FROM audit_events WHERE type = 'audit_dropped'")
@@ -136,8 +133,7 @@ import Testing
                 "CREATE TABLE audit_events_by_hand PARTITION OF audit_events FOR VALUES FROM ('2020-01-01Z') TO ('2020-03-01Z')",
                 "CREATE TABLE audit_events_open PARTITION OF audit_events FOR VALUES FROM (MINVALUE) TO ('2019-01-01Z')"
             )
-            let run = try await Self.run(["2026-07", "--yes"], trail)
-            #expect(run.code == 0, "\(run.errors)")
+            let run = try await Self.run(["2026-07", "--yes"], trail).ended()
             #expect(run.lines.dropFirst().dropLast() == ["dropped audit_events_by_hand", "dropped audit_events_open"])
         }
     }
@@ -145,8 +141,7 @@ import Testing
     @Test func `without the key of the last seal nothing goes`() async throws {
         try await Self.withTrail { trail in
             try trail.write(keys: ("k2", 2))
-            let run = try await Self.run(["2026-07", "--yes"], trail)
-            #expect(run.code == 1, "\(run.output)")
+            try await Self.run(["2026-07", "--yes"], trail).ended(1)
             #expect(try await Self.count(trail) == ["6 6"])
         }
     }

@@ -61,19 +61,16 @@ import Testing
             countersign: warning: COUNTERSIGN_SERVR_PORT belongs to no key; did you mean COUNTERSIGN_SERVER_PORT?
 
             """
-        let shown = try await CountersignProcess.run(["config", "show"], environment: environment)
-        #expect(shown.code == 0)
+        let shown = try await CountersignProcess.run(["config", "show"], environment: environment).ended()
         #expect(shown.errors == warnings)
-        let checked = try await CountersignProcess.run(["config", "check"], environment: environment)
-        #expect(checked.code == 2)
+        let checked = try await CountersignProcess.run(["config", "check"], environment: environment).ended(2)
         #expect(checked.errors.hasPrefix(warnings + "countersign: "))
         #expect(!(checked.errors + shown.errors).contains("canary"))
     }
 
     @Test(arguments: [["--help"], ["help", "migrate"], ["token", "verify", "--help"], ["--version"]])
     func `help and version need no configuration`(arguments: [String]) async throws {
-        let run = try await CountersignProcess.run(arguments, environment: ["COUNTERSIGN_CONFIG": "/nowhere"])
-        #expect(run.code == 0)
+        let run = try await CountersignProcess.run(arguments, environment: ["COUNTERSIGN_CONFIG": "/nowhere"]).ended()
         #expect(!run.output.isEmpty)
         #expect(run.errors.isEmpty)
     }
@@ -87,8 +84,7 @@ import Testing
     func `a command that isn't one is a usage error, and leads to the help of the one above`(
         arguments: [String], command: String
     ) async throws {
-        let run = try await CountersignProcess.run(arguments)
-        #expect(run.code == 2)
+        let run = try await CountersignProcess.run(arguments).ended(2)
         #expect(run.output.isEmpty)
         #expect(run.errors.hasPrefix("countersign: "))
         #expect(run.errors.hasSuffix(" (see `\(command) --help`)\n"), "\(run.errors)")
@@ -100,8 +96,7 @@ import Testing
         (["session", "end"], "<id>", "The session: its id, a UUID in lower case."),
     ])
     func `help says what a command acts on`(arguments: [String], value: String, sentence: String) async throws {
-        let run = try await CountersignProcess.run(arguments + ["--help"])
-        #expect(run.code == 0)
+        let run = try await CountersignProcess.run(arguments + ["--help"]).ended()
         #expect(run.output.contains(" \(value) "), "\(run.output)")
         // However its lines are broken.
         #expect(run.output.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains(sentence))

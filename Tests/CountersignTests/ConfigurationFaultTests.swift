@@ -8,6 +8,10 @@ import Testing
 @Suite struct ConfigurationFaultTests {
     private typealias Setup = ConfigurationSetup
 
+    private static let connectionStrings = Result {
+        try DataFile("Fixtures/connection-strings.tsv").rows.map { ($0[0], $0[1]) }
+    }
+
     @Test(
         arguments: [
             ("server: {prot: 1}", "server.prot", "server.port"),
@@ -64,8 +68,7 @@ import Testing
     }
 
     @Test func `a key that is missing is named with the file and the variable that lack it`() throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_KEYRING_PATH"] = nil
+        let setup = try Setup(["KEYRING_PATH": nil])
         let path = setup.directory.appending(path: "config.yaml").path
         #expect(
             setup.faults(yaml: "log.level: info") == [
@@ -80,51 +83,24 @@ import Testing
             ("::1,10.0.0.1,::1", "item 3 is item 1 again"),
         ])
     func `a list says which of its items is wrong`(list: String, flaw: String) throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_SERVER_TRUSTED_PROXIES"] = list
+        let setup = try Setup(["SERVER_TRUSTED_PROXIES": list])
         let fault = try #require(setup.faults().first)
         #expect(fault.hasPrefix("server.trustedProxies (COUNTERSIGN_SERVER_TRUSTED_PROXIES): expects a list of"))
         #expect(fault.hasSuffix(": \(flaw)"), "\(fault)")
         #expect(!fault.contains("proxy.example"))
-        setup.environment["COUNTERSIGN_SERVER_TRUSTED_PROXIES"] = nil
-        setup.environment["COUNTERSIGN_APPLE_CLIENT_IDS"] = ""
+        setup.set(["SERVER_TRUSTED_PROXIES": nil, "APPLE_CLIENT_IDS": ""])
         #expect(setup.faults().first?.hasSuffix("at least 1, none empty and none twice: there are 0") == true)
     }
 
     @Test func `times after which a webhook is tried again may be the same`() throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_WEBHOOKS_RETRY_SECONDS"] = "60,60,3600"
+        let setup = try Setup(["WEBHOOKS_RETRY_SECONDS": "60,60,3600"])
         #expect(setup.faults().isEmpty)
         setup.environment["COUNTERSIGN_WEBHOOKS_RETRY_SECONDS"] = "60,60,0"
         let fault = try #require(setup.faults().first)
         #expect(fault.hasSuffix("a list of seconds from 1 to 604800, none empty: item 3 of 3 isn't one"), "\(fault)")
     }
 
-    @Test(
-        arguments: [
-            ("postgresql://kim:canary@db.internal/canary?foo=1", "libpq doesn't know one of its parameters"),
-            (
-                "postgresql://kim:canary@db.internal/canary?pasfile=/canary",
-                "libpq doesn't know one of its parameters; did you mean passfile?"
-            ),
-            (
-                "host=db.internal password=canary sslmod=require",
-                "libpq doesn't know one of its parameters; did you mean sslmode?"
-            ),
-            ("host=db.internal password=canary foo=1", "libpq doesn't know one of its parameters"),
-            // The rest of a password that should have been encoded.
-            ("postgresql://kim:a/b?canary=c@db.internal/app", "libpq doesn't know one of its parameters"),
-            (
-                "postgresql://kim:canary@db.internal/canary?sslmode=internal",
-                "its sslmode is none of disable, allow, prefer, require, verify-ca, verify-full"
-            ),
-            (
-                "host=db.internal password=canary sslmode=",
-                "its sslmode is none of disable, allow, prefer, require, verify-ca, verify-full"
-            ),
-            ("postgresql://kim:canary@%zz/canary", "libpq can't read it; in a URI, a password's @,"),
-            ("canary", "it is neither"), ("", "it is empty"),
-        ])
+    @Test(arguments: try connectionStrings.get())
     func `a connection string that libpq can't take is a fault that says why, and shows nothing of it`(
         url: String, flaw: String
     ) throws {
@@ -142,10 +118,8 @@ import Testing
     }
 
     @Test func `config check says a connection string's fault in a line that shows nothing of it`() async throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_POSTGRES_URL"] = "postgresql://kim:canary@db.internal/canary?sslmode=internal"
-        let run = try await CountersignProcess.run(["config", "check"], environment: setup.environment)
-        #expect(run.code == 2)
+        let setup = try Setup(["POSTGRES_URL": "postgresql://kim:canary@db.internal/canary?sslmode=internal"])
+        let run = try await CountersignProcess.run(["config", "check"], environment: setup.environment).ended(2)
         #expect(run.output.isEmpty)
         let sentence = "postgres.url (COUNTERSIGN_POSTGRES_URL): expects a postgresql:// URI or libpq's"
         #expect(run.errors.hasPrefix("countersign: \(sentence)"), "\(run.errors)")
@@ -154,44 +128,16 @@ import Testing
         for shown in ["canary", "internal"] { #expect(!run.errors.contains(shown), "\(run.errors)") }
     }
 
-    @Test(
-        arguments: [
-            (["SERVER_TRUSTED_PROXIES": "0.0.0.0/0"], "server.trustedProxies trusts 0.0.0.0/0, and clients with it"),
-            (["SERVER_TRUSTED_PROXIES": "10.0.0.0/8,128.0.0.0/1"], "server.trustedProxies trusts 128.0.0.0/1"),
-            (["SERVER_TRUSTED_PROXIES": "::/0"], "server.trustedProxies trusts ::/0"),
-            (
-                ["ADMIN_HOST": "0.0.0.0"],
-                "admin.host is 0.0.0.0, no loopback address: admin keys cross the network in clear"
-            ),
-            (
-                ["POSTGRES_URL": "postgresql://a@db.example/app?sslmode=prefer"],
-                "postgres.url leads across a network with sslmode=prefer"
-            ),
-            (
-                ["POSTGRES_URL": "postgresql://a@db.example/app?sslmode=allow"],
-                "postgres.url leads across a network with sslmode=allow"
-            ),
-            (
-                [
-                    "SERVER_PUBLIC_URL": "https://auth.example.com",
-                    "APPLE_KEYS_URL": "http://127.0.0.1:8090/apple/keys",
-                ],
-                "apple.keysUrl is not the provider's own address"
-            ),
-        ] as [([String: String], String)])
-    func `what is allowed and dangerous is warned of`(variables: [String: String], sentence: String) throws {
-        let setup = try Setup()
-        for (name, value) in variables { setup.environment["COUNTERSIGN_\(name)"] = value }
-        let warnings = try setup.load().warnings.map(\.sentence)
+    @Test(arguments: try ConfigurationCase.all(in: "warnings.json"))
+    func `what is allowed and dangerous is warned of`(_ example: ConfigurationCase) throws {
+        let warnings = try Setup(example.variables).load().warnings.map(\.sentence)
         #expect(warnings.count == 1)
-        #expect(warnings.first?.hasPrefix(sentence) == true, "\(warnings)")
+        #expect(warnings.first?.hasPrefix(example.says) == true, "\(warnings)")
     }
 
     @Test func `config check says what is allowed and dangerous`() async throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_ADMIN_HOST"] = "0.0.0.0"
-        let run = try await CountersignProcess.run(["config", "check"], environment: setup.environment)
-        #expect(run.code == 0)
+        let setup = try Setup(["ADMIN_HOST": "0.0.0.0"])
+        let run = try await CountersignProcess.run(["config", "check"], environment: setup.environment).ended()
         #expect(run.output == "the configuration is sound\n")
         #expect(run.errors.hasPrefix("countersign: warning: admin.host is 0.0.0.0, "), "\(run.errors)")
         #expect(run.errors.split(separator: "\n").count == 1)
@@ -199,8 +145,7 @@ import Testing
 
     @Test(arguments: ["10.0.0.0/8", "10.0.0.1", "fc00::/7", "2001:db8::/32"])
     func `a network of one's own is no danger`(proxies: String) async throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_SERVER_TRUSTED_PROXIES"] = proxies
+        let setup = try Setup(["SERVER_TRUSTED_PROXIES": proxies])
         #expect(try setup.load().warnings.isEmpty)
     }
 }

@@ -9,7 +9,8 @@ final class ConfigurationSetup {
     var directory: URL { scratch.url }
     var environment: [String: String]
 
-    init() throws {
+    /// - Parameter variables: more of them, named without `COUNTERSIGN_`.
+    init(_ variables: [String: String?] = [:]) throws {
         scratch = try ScratchDirectory()
         environment = [:]
         environment = [
@@ -17,9 +18,15 @@ final class ConfigurationSetup {
             "COUNTERSIGN_APPLE_CLIENT_IDS": "com.example.app",
             "COUNTERSIGN_KEYRING_PATH": try file("keyring", "k1 \(String(repeating: "A", count: 43))=\n"),
         ]
+        set(variables)
     }
 
     deinit { scratch.remove() }
+
+    /// Sets variables, named without `COUNTERSIGN_`, or takes them away.
+    func set(_ variables: [String: String?]) {
+        for (name, value) in variables { environment["COUNTERSIGN_\(name)"] = value }
+    }
 
     func file(_ name: String, _ text: String, mode: Int = 0o600) throws -> String {
         try scratch.write(name, text, mode: mode)
@@ -37,8 +44,7 @@ final class ConfigurationSetup {
         }
         let start = try ConfigurationReading(of: sources("before", before), ServiceConfiguration.init)
         if let prefix { environment = environment.filter { !$0.key.hasPrefix(prefix) } }
-        return try ReloadedConfiguration(
-            try sources("after", after), start: start, running: start.map(\.reloadable))
+        return try ReloadedConfiguration(try sources("after", after), start: start, running: start.map(\.reloadable))
     }
 
     /// The faults, each as `key (origin): sentence`.
@@ -52,4 +58,14 @@ final class ConfigurationSetup {
             return ["\(error)"]
         }
     }
+}
+
+/// Variables beside a sound configuration, and what is said of them.
+struct ConfigurationCase: Decodable, Sendable {
+    let variables: [String: String?]
+    /// Of which it is said.
+    let key: String?
+    let says: String
+
+    static func all(in file: String) throws -> [Self] { try DataFile("Fixtures/\(file)").decoded() }
 }

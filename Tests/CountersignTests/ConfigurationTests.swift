@@ -5,6 +5,7 @@ import HTTPServer
 import Logging
 import Postgres
 import Providers
+import TestSupport
 import Testing
 
 @testable import countersign
@@ -65,8 +66,7 @@ import Testing
     }
 
     @Test func `a file says everything, nested or dotted, and the environment overrides it`() throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_SERVER_PORT"] = "9001"
+        let setup = try Setup(["SERVER_PORT": "9001"])
         let configuration = try setup.load(
             yaml: """
                 # A comment
@@ -94,36 +94,12 @@ import Testing
         #expect(configuration.reloadable.verifiedEmail == .automatic)
     }
 
-    @Test(
-        arguments: [
-            ("server.host", "not a host"), ("server.port", "0"), ("server.port", "65536"), ("server.port", "http"),
-            ("server.publicUrl", "ftp://a.example"), ("server.publicUrl", "https://a.example/?x=1"),
-            ("server.publicUrl", "https://user@a.example"), ("server.publicUrl", "https://ok.example\\@evil.example"),
-            ("server.trustedProxies", "10.0.0.0/33"), ("server.trustedProxies", "::ffff:10.0.0.0/104"),
-            ("server.trustedProxies", "proxy.example"),
-            ("server.drainSeconds", "-1"), ("admin.host", ""), ("admin.port", "8080"), ("health.port", "8081"),
-            ("postgres.url", "mysql://a"), ("postgres.url", ""), ("postgres.migrationUrl", "nonsense"),
-            ("postgres.poolSize", "0"), ("postgres.preparedStatements", "yes"),
-            ("apple.clientIds", ""), ("apple.clientIds", "a,,b"), ("apple.clientIds", "a,a"), ("apple.teamId", ""),
-            ("apple.teams", "Main"), ("apple.teams", ""), ("apple.redirectUris", "http://a.example/cb"),
-            ("apple.issuers", ""), ("apple.keysUrl", "http://a.example/keys"), ("apple.keysUrl", "file:///etc/passwd"),
-            ("apple.tokenUrl", "http://127.0.0.1.example/token"), ("apple.revokeUrl", "http://localhost@a.example/"),
-            ("apple.userMigrationUrl", "nonsense"), ("apple.nonceForm", "sha-256"),
-            ("google.clientIds", ""), ("google.serverClientSecret", ""), ("google.tokenUrl", "http://a.example"),
-            ("google.nonceForm", "SHA256HEX"), ("nonces.policy", "never"), ("linking.verifiedEmail", "always"),
-            ("events.apple.consentRevoked", "delete"), ("events.apple.accountDeleted", "keep"),
-            ("limits.passwordPerAccount", "10"), ("limits.guessPerNetwork", "10/fortnight"),
-            ("limits.registrationPerNetwork", "-1/h"), ("limits.mailPerAddress", "5/0h"),
-            ("tokens.issuer", ""), ("tokens.accessLifetime", "0"), ("tokens.accessLifetime", "15min"),
-            ("tokens.refreshLifetime", "59"), ("tokens.sessionLifetime", "59"), ("tokens.sessionLifetime", ""),
-            ("tokens.sessionLifetime", "315360001"), ("keyring.path", ""), ("keyring.path", "/nowhere/keyring"),
-            ("mail.smtpUrl", "https://mail.example"), ("mail.smtpUrl", "smtp://u:p%0Aq@mail.example"),
-            ("mail.smtpUrl", "smtp://mail.example/?secret"), ("mail.from", "nobody"),
-            ("mail.from", "a@b.example\r\nBcc: c@d.example"),
-            ("mail.serviceName", ""), ("mail.serviceName", "Lamp\r\nBcc: c@d.example"), ("mail.templatesPath", ""),
-            ("mail.templatesPath", "/nowhere/templates"), ("log.level", "loud"),
-            ("log.format", "xml"), ("log.personalData", "1"),
-        ] as [(String, String)])
+    private static let refused = Result {
+        let values = try DataFile("Fixtures/refused-values.json").decoded(as: [String: [String]].self)
+        return values.flatMap { key, values in values.map { (key, $0) } }
+    }
+
+    @Test(arguments: try refused.get())
     func `a value that its key can't have is a fault that names key and variable, not the value`(
         key: String, value: String
     ) throws {
@@ -189,46 +165,18 @@ import Testing
         #expect(Set(faults) == ["server.port", "log.level", "postgres.url", "keyring.path", "apple.clientIds"])
     }
 
-    @Test(
-        arguments: [
-            (["SERVER_HOST": "0.0.0.0"], "server.publicUrl", "is required when server.host is no loopback address"),
-            (["APPLE_TEAM_ID": "T"], "apple.keyId", "is required beside"),
-            (["APPLE_TEAM_ID": "T"], "apple.privateKeyPath", "is required beside"),
-            (["APPLE_PRIVATE_KEY_PATH": "/nowhere.p8"], "apple.privateKeyPath", "names no file"),
-            (["GOOGLE_SERVER_CLIENT_ID": "a"], "google.clientIds", "is required"),
-            (["GOOGLE_CLIENT_IDS": ""], "google.clientIds", "at least 1"),
-            (["GOOGLE_HOSTED_DOMAINS": ""], "google.clientIds", "is required"),
-            (["GOOGLE_NONCE_FORM": "raw"], "google.clientIds", "is required"),
-            (["GOOGLE_CLIENT_IDS": "a", "GOOGLE_SERVER_CLIENT_ID": "a"], "google.serverClientSecret", "is required"),
-            (["GOOGLE_CLIENT_IDS": "a", "GOOGLE_SERVER_CLIENT_SECRET": "s"], "google.serverClientId", "is required"),
-            (["MAIL_SMTP_URL": "smtp://mail.example"], "mail.from", "is required"),
-            (["MAIL_FROM": "a@b.example"], "mail.smtpUrl", "is required"),
-            (["APPLE_TEAMS": "main,beta"], "apple.team.beta.clientIds", "is required"),
-            (
-                ["APPLE_TEAMS": "main,beta", "APPLE_TEAM_BETA_CLIENT_IDS": "com.example.app"],
-                "apple.team.beta.clientIds", "a client ID belongs to one team"
-            ),
-            (
-                ["APPLE_TEAMS": "beta", "APPLE_TEAM_BETA_CLIENT_IDS": "b"], "apple.clientIds",
-                "which apple.teams doesn't list"
-            ),
-            (
-                ["POSTGRES_MIGRATION_URL": "postgresql://owner@/app", "POSTGRES_URL": "postgresql:///app"],
-                "postgres.url", "names no user"
-            ),
-        ] as [([String: String], String, String)])
-    func `keys that need each other are asked for`(variables: [String: String], key: String, sentence: String) throws {
-        let setup = try Setup()
-        for (name, value) in variables { setup.environment["COUNTERSIGN_\(name)"] = value }
-        let faults = setup.faults()
-        #expect(faults.contains { $0.hasPrefix("\(key) (") && $0.contains(sentence) }, "\(faults)")
+    @Test(arguments: try ConfigurationCase.all(in: "missing-keys.json"))
+    func `keys that need each other are asked for`(_ example: ConfigurationCase) throws {
+        let key = try #require(example.key)
+        let faults = try Setup(example.variables).faults()
+        #expect(faults.contains { $0.hasPrefix("\(key) (") && $0.contains(example.says) }, "\(faults)")
     }
 
     @Test func `mail is sent in the name of the service, by default its host`() throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_MAIL_SMTP_URL"] = "smtp://lamp:canary@mail.example:587"
-        setup.environment["COUNTERSIGN_MAIL_FROM"] = "Lamp@Example.com"
-        setup.environment["COUNTERSIGN_SERVER_PUBLIC_URL"] = "https://auth.example.com/"
+        let setup = try Setup([
+            "MAIL_SMTP_URL": "smtp://lamp:canary@mail.example:587", "MAIL_FROM": "Lamp@Example.com",
+            "SERVER_PUBLIC_URL": "https://auth.example.com/",
+        ])
         let mail = try #require(try setup.load().mail)
         #expect(mail.from.text == "lamp@example.com")
         #expect(mail.serviceName == "auth.example.com")
@@ -241,8 +189,6 @@ import Testing
     @Test func `each template that is wrong is a fault, whether mail is sent or not`() throws {
         let setup = try Setup()
         let templates = setup.directory.appending(path: "templates")
-        try FileManager.default.createDirectory(
-            at: templates.appending(path: "de"), withIntermediateDirectories: true)
         _ = try setup.file("templates/de/password_changed.txt", "Subject: a\n\n{{code}}\n")
         _ = try setup.file("templates/de/password_changed.html", "b")
         _ = try setup.file("templates/de/pasword_changed.html", "b")
@@ -258,8 +204,7 @@ import Testing
     }
 
     @Test func `several teams have keys of their own`() throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_APPLE_TEAM_BETA_CLIENT_IDS"] = "com.example.beta"
+        let setup = try Setup(["APPLE_TEAM_BETA_CLIENT_IDS": "com.example.beta"])
         let configuration = try setup.load(yaml: "apple.teams: [main, beta]\n")
         #expect(configuration.reloadable.apple?.teams.map(\.name) == ["main", "beta"])
         #expect(configuration.reloadable.apple?.teams.map(\.clientIDs) == [["com.example.app"], ["com.example.beta"]])
@@ -285,9 +230,7 @@ import Testing
     }
 
     @Test func `a private key that isn't one is refused`() throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_APPLE_TEAM_ID"] = "TEAM"
-        setup.environment["COUNTERSIGN_APPLE_KEY_ID"] = "KEY"
+        let setup = try Setup(["APPLE_TEAM_ID": "TEAM", "APPLE_KEY_ID": "KEY"])
         setup.environment["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = try setup.file(
             "key.p8", "-----BEGIN PRIVATE KEY-----\n")
         let faults = setup.faults()

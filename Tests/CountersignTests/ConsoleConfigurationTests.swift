@@ -6,45 +6,38 @@ import Testing
 
 /// The keys of the console's staff, beside Google's of people or without them.
 @Suite struct ConsoleConfigurationTests {
-    static func setup() throws -> ConfigurationSetup {
+    static func setup(_ more: [String: String?] = [:]) throws -> ConfigurationSetup {
         let setup = try ConfigurationSetup()
-        let variables = [
-            "GOOGLE_CLIENT_ID": "console", "GOOGLE_CLIENT_SECRET_PATH": try setup.file("secret", "s3cret\n"),
-            "GOOGLE_HOSTED_DOMAIN": "lamp.example", "STAFF": "kim", "PERSON_KIM_EMAIL": "kim@lamp.example",
-            "PERSON_KIM_SCOPES": "read",
-        ]
-        for (name, value) in variables { setup.environment["COUNTERSIGN_CONSOLE_\(name)"] = value }
+        setup.set([
+            "CONSOLE_GOOGLE_CLIENT_ID": "console",
+            "CONSOLE_GOOGLE_CLIENT_SECRET_PATH": try setup.file("secret", "s3cret\n"),
+            "CONSOLE_GOOGLE_HOSTED_DOMAIN": "lamp.example", "CONSOLE_STAFF": "kim",
+            "CONSOLE_PERSON_KIM_EMAIL": "kim@lamp.example", "CONSOLE_PERSON_KIM_SCOPES": "read",
+        ])
+        setup.set(more)
         return setup
     }
 
-    @Test(
-        arguments: [
-            ("ISSUERS", "https://a.example/"), ("KEYS_URL", "https://a.example/"), ("TOKEN_URL", "https://a.example/"),
-            ("REVOKE_URL", "https://a.example/"), ("RISC_CONFIGURATION_URL", "https://a.example/"),
-            ("AUTHORIZE_URL", "https://a.example/"),
-        ] as [(String, String)])
-    func `what says where Google is switches nothing on`(name: String, value: String) throws {
+    @Test(arguments: ["ISSUERS", "KEYS_URL", "TOKEN_URL", "REVOKE_URL", "RISC_CONFIGURATION_URL", "AUTHORIZE_URL"])
+    func `what says where Google is switches nothing on`(name: String) throws {
         for setup in [try Self.setup(), try ConfigurationSetup()] {
-            setup.environment["COUNTERSIGN_GOOGLE_\(name)"] = value
+            setup.set(["GOOGLE_\(name)": "https://a.example/"])
             #expect(try setup.load().reloadable.google == nil)
         }
     }
 
     @Test(
         arguments: [
-            ["CLIENT_IDS": "console"], ["CLIENT_IDS": "a", "SERVER_CLIENT_ID": "console", "SERVER_CLIENT_SECRET": "s"],
-            ["CLIENT_IDS": "a", "AUTHORIZED_PARTIES": "console"],
+            ["GOOGLE_CLIENT_IDS": "console"],
+            ["GOOGLE_CLIENT_IDS": "a", "GOOGLE_SERVER_CLIENT_ID": "console", "GOOGLE_SERVER_CLIENT_SECRET": "s"],
+            ["GOOGLE_CLIENT_IDS": "a", "GOOGLE_AUTHORIZED_PARTIES": "console"],
         ] as [[String: String]])
     func `a client of the apps is none of the console's`(variables: [String: String]) throws {
-        let setup = try Self.setup()
-        for (name, value) in variables { setup.environment["COUNTERSIGN_GOOGLE_\(name)"] = value }
-        #expect(setup.faults().contains { $0.hasPrefix("console.google.clientId ") })
+        #expect(try Self.setup(variables).faults().contains { $0.hasPrefix("console.google.clientId ") })
     }
 
     @Test func `an address that can't be read is one fault`() throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_CONSOLE_PERSON_KIM_EMAIL"] = "nobody"
-        #expect(setup.faults().count == 1)
+        #expect(try Self.setup(["CONSOLE_PERSON_KIM_EMAIL": "nobody"]).faults().count == 1)
     }
 
     /// The scope of the feed opens no page.
@@ -56,18 +49,16 @@ import Testing
     func `a list with a name or a scope that no person can have is one fault`(
         variable: String, value: String, key: String
     ) throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_CONSOLE_\(variable)"] = value
-        let faults = setup.faults()
+        let faults = try Self.setup(["CONSOLE_\(variable)": value]).faults()
         #expect(faults.count == 1, "\(faults)")
         #expect(faults.first?.hasPrefix("\(key) (") == true, "\(faults)")
         #expect(faults.first?.hasSuffix(": item 2 of 2 isn't one") == true, "\(faults)")
     }
 
     @Test func `foreign keys are warned of where staff alone sign in by them`() throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_GOOGLE_KEYS_URL"] = "https://keys.example/certs"
-        setup.environment["COUNTERSIGN_SERVER_PUBLIC_URL"] = "https://auth.example.com"
+        let setup = try Self.setup([
+            "GOOGLE_KEYS_URL": "https://keys.example/certs", "SERVER_PUBLIC_URL": "https://auth.example.com",
+        ])
         #expect(try setup.load().warnings == [.foreignKeys(.google, url: "https://keys.example/certs")])
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// Runs of the built `countersign`.
 enum CountersignProcess {
@@ -13,5 +14,14 @@ enum CountersignProcess {
     ) async throws -> FinishedProcess {
         try await FinishedProcess.run(
             executable, arguments, environment: environment, input: Data(input.utf8), directory: directory)
+    }
+}
+
+extension FinishedProcess {
+    /// The same process, which has to have ended with this status.
+    @discardableResult
+    func ended(_ code: Int32 = 0, _ location: SourceLocation = #_sourceLocation) -> FinishedProcess {
+        #expect(self.code == code, "\(output)\(errors)", sourceLocation: location)
+        return self
     }
 }

@@ -50,10 +50,10 @@ import Testing
     }
 
     @Test func `a provider's keys from elsewhere are warned of where the service is in public`() async throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_GOOGLE_CLIENT_IDS"] = "client"
-        setup.environment["COUNTERSIGN_APPLE_KEYS_URL"] = "http://127.0.0.1:1/keys"
-        setup.environment["COUNTERSIGN_GOOGLE_KEYS_URL"] = "https://keys.example/certs"
+        let setup = try Setup([
+            "GOOGLE_CLIENT_IDS": "client", "APPLE_KEYS_URL": "http://127.0.0.1:1/keys",
+            "GOOGLE_KEYS_URL": "https://keys.example/certs",
+        ])
         #expect(try setup.load().warnings.isEmpty)
         setup.environment["COUNTERSIGN_SERVER_PUBLIC_URL"] = "https://localhost:8443"
         #expect(try setup.load().warnings.isEmpty)
@@ -68,8 +68,7 @@ import Testing
             #expect(findings.map(\.status) == [.failure, .failure])
             #expect(findings[0].detail.contains("is not the provider's own address"))
         }
-        setup.environment["COUNTERSIGN_APPLE_KEYS_URL"] = nil
-        setup.environment["COUNTERSIGN_GOOGLE_KEYS_URL"] = nil
+        setup.set(["APPLE_KEYS_URL": nil, "GOOGLE_KEYS_URL": nil])
         #expect(try setup.load().warnings.isEmpty)
     }
 
@@ -93,7 +92,8 @@ import Testing
 
             let setup = try Setup()
             let own = try setup.file("root.crt", root)
-            let foreign = try setup.file("other.crt", Self.otherCertificate)
+            // Of nobody here.
+            let foreign = try setup.file("other.crt", DataFile("Fixtures/other-certificate.pem").text)
             func findings(_ parameters: String, _ check: CheckName) async throws -> [Finding] {
                 setup.environment["COUNTERSIGN_POSTGRES_URL"] =
                     "postgresql://postgres@127.1:\(port)/postgres?\(parameters)"
@@ -110,18 +110,4 @@ import Testing
             #expect(plain.contains { $0.detail.contains("not encrypted") })
         }
     }
-
-    /// Of nobody here.
-    private static let otherCertificate = """
-        -----BEGIN CERTIFICATE-----
-        MIIBdjCCAR2gAwIBAgIUN6GwBedosdBLXDABppc+1NSb9PwwCgYIKoZIzj0EAwIw
-        EDEOMAwGA1UEAwwFb3RoZXIwIBcNMjYxMTIzMDMwNzIxWhgPMjEyNjEwMzAwMzA3
-        MjFaMBAxDjAMBgNVBAMMBW90aGVyMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
-        WWlO2cWPOvLS7lvftLaPVASP4U54n0+PIlZqT951cc9PKWhIG7IrivDgLIQsIx3c
-        HZVEcyK6JmxxrlKRS7yfl6NTMFEwHQYDVR0OBBYEFA+Y6XXBHkFhsudfmBSzf4Hk
-        qUesMB8GA1UdIwQYMBaAFA+Y6XXBHkFhsudfmBSzf4HkqUesMA8GA1UdEwEB/wQF
-        MAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIgOdg/dCmE1YP7B7CJ846Ms9EHZOcmLvSk
-        6K0sl851PlMCIBN8CxqRadX/yfiIxAKtQIp6zVcE2uvxQ/RRpjZi9YGL
-        -----END CERTIFICATE-----
-        """
 }

@@ -6,10 +6,7 @@ import Testing
     private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
     /// The first version of each package without a known vulnerability.
-    private static let fixed = [
-        "swift-nio": "2.100.0",
-        "swift-nio-http2": "1.44.1",
-    ]
+    private static let fixed = ["swift-nio": "2.100.0", "swift-nio-http2": "1.44.1"]
 
     private struct Resolution: Decodable {
         struct Pin: Decodable {

@@ -31,9 +31,7 @@ import Testing
     }
 
     /// What is said of passwords by a machine that is not too busy for it: a warning is of a check that took too long.
-    private static func findings(
-        _ scratch: ScratchDatabase, _ more: [String: String] = [:]
-    ) async throws -> [String] {
+    private static func findings(_ scratch: ScratchDatabase, _ more: [String: String] = [:]) async throws -> [String] {
         let variables = try ImportCommandTests.environment(scratch).merging(more) { $1 }
         var findings: [Finding] = []
         for _ in 0..<10 {

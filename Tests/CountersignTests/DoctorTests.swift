@@ -236,8 +236,7 @@ import Testing
             }
             var granting = variables
             granting["COUNTERSIGN_POSTGRES_MIGRATION_URL"] = scratch.url
-            let migrated = try await CountersignProcess.run(["migrate", "up"], environment: granting)
-            #expect(migrated.code == 0, "\(migrated.errors)")
+            try await CountersignProcess.run(["migrate", "up"], environment: granting).ended()
             #expect(try await privileges().map(\.status) == [.ok])
             try await scratch.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
             let open = try await privileges()
@@ -320,8 +319,7 @@ import Testing
                 "COUNTERSIGN_APPLE_KEYS_URL": "http://127.0.0.1:1/",
                 "COUNTERSIGN_KEYRING_PATH": try Countersign.keyRingPath.get(), "COUNTERSIGN_SERVER_PORT": "1",
             ]
-            let empty = try await CountersignProcess.run(["doctor"], environment: variables)
-            #expect(empty.code == 1)
+            let empty = try await CountersignProcess.run(["doctor"], environment: variables).ended(1)
             let found = empty.lines.filter { $0.contains(" schema: ") || $0.contains("keyRing: ") }
             #expect(
                 found == [
@@ -338,11 +336,9 @@ import Testing
             #expect(empty.lines.allSatisfy { $0.dropFirst(7).first == " " && $0.dropFirst(8).first?.isLetter == true })
 
             variables["COUNTERSIGN_POSTGRES_URL"] = "postgresql://a:canary-password@127.0.0.1:1/none"
-            let lost = try await CountersignProcess.run(["doctor", "--json"], environment: variables)
-            #expect(lost.code == 1)
+            let lost = try await CountersignProcess.run(["doctor", "--json"], environment: variables).ended(1)
             #expect(!(lost.output + lost.errors).contains("canary"))
-            let report = try #require(
-                try JSONSerialization.jsonObject(with: Data(lost.output.utf8)) as? [String: Any])
+            let report = try #require(try JSONSerialization.jsonObject(with: Data(lost.output.utf8)) as? [String: Any])
             #expect(report["status"] as? String == "failure")
             let checks = try #require(report["checks"] as? [[String: String]])
             let database = try #require(checks.first { $0["name"] == "database" })
@@ -351,8 +347,7 @@ import Testing
 
             variables["COUNTERSIGN_LOG_LEVEL"] = "canary-level"
             variables["COUNTERSIGN_KEYRING_PATH"] = "/nowhere"
-            let faulty = try await CountersignProcess.run(["doctor"], environment: variables)
-            #expect(faulty.code == 1)
+            let faulty = try await CountersignProcess.run(["doctor"], environment: variables).ended(1)
             #expect(faulty.lines.count == 2, "\(faulty.output)")
             #expect(faulty.lines.allSatisfy { $0.hasPrefix("failure configuration: ") })
             #expect(!faulty.output.contains("canary"))

@@ -7,8 +7,7 @@ import Testing
 /// What the doctor says of the web sign-in.
 @Suite struct DoctorWebTests {
     private static func findings(_ variables: [String: String]) async throws -> [String] {
-        let setup = try ConfigurationSetup()
-        for (name, value) in variables { setup.environment["COUNTERSIGN_\(name)"] = value }
+        let setup = try ConfigurationSetup(variables)
         if variables["APPLE_TEAM_ID"] != nil {
             let key = String(decoding: try P256PrivateKey().pem(), as: UTF8.self)
             setup.environment["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = try setup.file("apple.p8", key)

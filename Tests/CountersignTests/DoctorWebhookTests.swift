@@ -6,16 +6,14 @@ import Testing
 
 /// What the doctor says of the receivers of webhooks.
 @Suite(.timeLimit(.minutes(3))) struct DoctorWebhookTests {
-    private static func findings(
-        _ url: String?, isTested: Bool = true
-    ) async throws -> [String] {
+    private static func findings(_ url: String?, isTested: Bool = true) async throws -> [String] {
         let setup = try ConfigurationSetup()
         if let url {
-            setup.environment["COUNTERSIGN_WEBHOOKS_ENDPOINTS"] = "crm"
-            setup.environment["COUNTERSIGN_WEBHOOKS_ENDPOINT_CRM_URL"] = url
-            setup.environment["COUNTERSIGN_WEBHOOKS_ENDPOINT_CRM_SECRET_PATH"] = try setup.file(
-                "webhook-secrets", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
-            setup.environment["COUNTERSIGN_WEBHOOKS_ALLOWED_NETWORKS"] = "127.0.0.0/8"
+            let secrets = try setup.file("webhook-secrets", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
+            setup.set([
+                "WEBHOOKS_ENDPOINTS": "crm", "WEBHOOKS_ENDPOINT_CRM_URL": url,
+                "WEBHOOKS_ENDPOINT_CRM_SECRET_PATH": secrets, "WEBHOOKS_ALLOWED_NETWORKS": "127.0.0.0/8",
+            ])
         }
         return try await Doctor.with(setup.environment, testsWebhooks: isTested) { await $0.webhooks() }.map(\.line)
     }

@@ -51,8 +51,7 @@ import Testing
                 (["--status", "pending"], [1]), (["--status", "unknown_type"], [2]), (["--status", "outdated"], []),
                 (["--limit", "2"], [2, 1]), (["--provider", "google", "--status", "done"], []),
             ] {
-                let list = try await run(["list"] + arguments, scratch)
-                #expect(list.code == 0, "\(list.errors)")
+                let list = try await run(["list"] + arguments, scratch).ended()
                 #expect(list.lines.map(String.init) == positions.map { Self.lines[$0] }, "\(arguments)")
             }
         }
@@ -69,8 +68,7 @@ import Testing
 
     @Test func `A replayed event is pending again, and nothing else of it changes`() async throws {
         try await database { scratch in
-            let replayed = try await run(["replay", Self.ids[0]], scratch)
-            #expect(replayed.code == 0, "\(replayed.errors)")
+            let replayed = try await run(["replay", Self.ids[0]], scratch).ended()
             let end = #","processedAt":"2026-01-01T12:00:02Z"}"#
             let expected = Self.lines[0].replacing("\"done\"", with: "\"pending\"").replacing(end, with: "}")
             #expect(replayed.output == expected + "\n")
@@ -83,8 +81,7 @@ import Testing
     func `An event that there is not is said to be none`(_ command: String) async throws {
         try await database { scratch in
             let id = "01a1fc41-9b43-7cef-ac4a-000000000009"
-            let run = try await run([command, id], scratch)
-            #expect(run.code == 1)
+            let run = try await run([command, id], scratch).ended(1)
             #expect(run.output.isEmpty)
             #expect(run.errors == "countersign: There is no event \(id).\n")
         }

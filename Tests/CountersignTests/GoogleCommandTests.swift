@@ -11,9 +11,7 @@ import Testing
         let sandbox: Sandbox
         let path: String
 
-        func run(
-            _ arguments: String..., environment: [String: String] = [:]
-        ) async throws -> FinishedProcess {
+        func run(_ arguments: String..., environment: [String: String] = [:]) async throws -> FinishedProcess {
             try await CountersignProcess.run(
                 ["google", "risc"] + arguments + ["--api-url", sandbox.riscURL],
                 environment: [
@@ -34,28 +32,24 @@ import Testing
 
     @Test func `A stream is registered, verified, switched off and on, and printed`() async throws {
         try await project { project in
-            let before = try await project.run("status")
-            #expect(before.code == 1)
+            let before = try await project.run("status").ended(1)
             #expect(before.output.isEmpty)
             #expect(
                 before.errors
                     == "countersign: There is no stream yet: `countersign google risc register --url URL` makes one.\n")
 
-            let registered = try await project.run("register", "--url", Self.endpoint)
-            #expect(registered.code == 0)
+            let registered = try await project.run("register", "--url", Self.endpoint).ended()
             #expect(registered.errors.isEmpty)
             #expect(registered.output.hasPrefix(#"{"status":"enabled","url":"\#(Self.endpoint)","events":["#))
             #expect(try await project.sandbox.eventStream().url == Self.endpoint)
             #expect(try await project.sandbox.eventStream().eventTypes?.count == 7)
 
-            let verified = try await project.run("verify", "--state", "hello")
-            #expect(verified.code == 0)
+            let verified = try await project.run("verify", "--state", "hello").ended()
             #expect(verified.output == "Google was asked for a verification event\n")
             #expect(try await project.sandbox.eventStream().verifications.map(\.state) == ["hello"])
 
             #expect(try await project.run("disable").output == "disabled\n")
-            let off = try await project.run("status")
-            #expect(off.code == 0)
+            let off = try await project.run("status").ended()
             #expect(off.output.hasPrefix(#"{"status":"disabled","#))
             #expect(try await project.run("enable").output == "enabled\n")
             #expect(try await project.run("status").output == registered.output)
@@ -65,12 +59,10 @@ import Testing
     @Test func `Some events alone can be asked for, and status misses the others`() async throws {
         try await project { project in
             let types = "sessions-revoked,\(Self.risc)account-purged"
-            let registered = try await project.run("register", "--url", Self.endpoint, "--events", types)
-            #expect(registered.code == 0)
+            let registered = try await project.run("register", "--url", Self.endpoint, "--events", types).ended()
             #expect(registered.errors == "countersign: warning: Google dropped \(Self.risc)account-purged\n")
             #expect(try await project.sandbox.eventStream().eventTypes == [Self.risc + "sessions-revoked"])
-            let status = try await project.run("status")
-            #expect(status.code == 0)
+            let status = try await project.run("status").ended()
             #expect(status.errors.contains("warning: Google is not asked for tokens-revoked, token-revoked, "))
             #expect(!status.errors.contains("sessions-revoked"))
         }
@@ -88,16 +80,14 @@ import Testing
             #expect(other.errors.contains("names an issuer that google.issuers lacks"))
             #expect(other.errors.contains("names another key address than google.keysUrl"))
             try await project.sandbox.fail("/google/.well-known/risc-configuration", .status(503))
-            let unread = try await project.run("status")
-            #expect(unread.code == 0)
+            let unread = try await project.run("status").ended()
             #expect(unread.errors.contains("(google.riscConfigurationUrl) can't be read"))
         }
     }
 
     @Test func `A refusal of Google's is a sentence that says what to look at`() async throws {
         try await project(hasRole: false) { project in
-            let role = try await project.run("status")
-            #expect(role.code == 1)
+            let role = try await project.run("status").ended(1)
             #expect(role.errors.contains("needs the role roles/riscconfigs.admin"))
             #expect(role.errors.contains("Google says: The caller does not have permission."))
             try await project.sandbox.registerServiceAccount()
@@ -106,12 +96,10 @@ import Testing
             #expect(domain.errors.contains("Google says: The delivery URL is not https on an authorized domain"))
             try await project.sandbox.revokeServiceAccountKey(
                 ServiceAccountFile.email, keyID: ServiceAccountFile.keyID)
-            let key = try await project.run("enable")
-            #expect(key.code == 1)
+            let key = try await project.run("enable").ended(1)
             #expect(key.errors.contains("does not accept the service account's key \(ServiceAccountFile.keyID)"))
             try await project.sandbox.fail("/google/v1beta/*", .status(500))
-            let down = try await project.run("disable")
-            #expect(down.code == 1)
+            let down = try await project.run("disable").ended(1)
             #expect(down.errors.contains("does not answer as it should (http_500)"))
             for run in [role, domain, key, down] {
                 #expect(run.output.isEmpty)
@@ -129,15 +117,12 @@ import Testing
     }
 
     @Test func `Without a service account nothing is asked`() async throws {
-        let none = try await status(nil)
-        #expect(none.code == 2)
+        let none = try await status(nil).ended(2)
         #expect(none.errors == "countersign: \(Self.setting)is required\n")
-        let nowhere = try await status("/nowhere.json")
-        #expect(nowhere.code == 2)
+        let nowhere = try await status("/nowhere.json").ended(2)
         #expect(nowhere.errors == "countersign: \(Self.setting)names no file (/nowhere.json)\n")
         try await ServiceAccountFile.with(mode: 0o604) { path in
-            let open = try await status(path)
-            #expect(open.code == 2)
+            let open = try await status(path).ended(2)
             #expect(open.errors.contains("others than its owner can open"))
         }
     }

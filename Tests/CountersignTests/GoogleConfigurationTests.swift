@@ -8,13 +8,13 @@ import Testing
 /// The keys of several Google projects.
 @Suite struct GoogleConfigurationTests {
     /// A sound configuration with the project `beta` besides `main`, which has no server client.
-    private static func setup() throws -> ConfigurationSetup {
-        let setup = try ConfigurationSetup()
-        let variables = [
-            "CLIENT_IDS": "web.main,ios.main", "PROJECTS": "beta", "PROJECT_BETA_CLIENT_IDS": "web.beta,ios.beta",
-            "PROJECT_BETA_SERVER_CLIENT_ID": "web.beta", "PROJECT_BETA_SERVER_CLIENT_SECRET": "canary",
-        ]
-        for (name, value) in variables { setup.environment["COUNTERSIGN_GOOGLE_\(name)"] = value }
+    private static func setup(_ more: [String: String?] = [:]) throws -> ConfigurationSetup {
+        let setup = try ConfigurationSetup([
+            "GOOGLE_CLIENT_IDS": "web.main,ios.main", "GOOGLE_PROJECTS": "beta",
+            "GOOGLE_PROJECT_BETA_CLIENT_IDS": "web.beta,ios.beta", "GOOGLE_PROJECT_BETA_SERVER_CLIENT_ID": "web.beta",
+            "GOOGLE_PROJECT_BETA_SERVER_CLIENT_SECRET": "canary",
+        ])
+        setup.set(more)
         return setup
     }
 
@@ -29,17 +29,14 @@ import Testing
         #expect(google.clientIDs == ["web.main", "ios.main", "web.beta", "ios.beta"])
         #expect(google.projects.map { $0.serverClient?.id } == [nil, "web.beta"])
         #expect(google.webClient?.id == "web.beta")
-        setup.environment["COUNTERSIGN_GOOGLE_SERVER_CLIENT_ID"] = "web.main"
-        setup.environment["COUNTERSIGN_GOOGLE_SERVER_CLIENT_SECRET"] = "canary"
+        setup.set(["GOOGLE_SERVER_CLIENT_ID": "web.main", "GOOGLE_SERVER_CLIENT_SECRET": "canary"])
         #expect(try Self.google(setup).webClient?.id == "web.main")
     }
 
     @Test func `main may be listed, in its place, or have no key`() throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_GOOGLE_PROJECTS"] = "beta,main"
+        let setup = try Self.setup(["GOOGLE_PROJECTS": "beta,main"])
         #expect(try Self.google(setup).projects.map(\.name) == ["beta", "main"])
-        setup.environment["COUNTERSIGN_GOOGLE_PROJECTS"] = "beta"
-        setup.environment["COUNTERSIGN_GOOGLE_CLIENT_IDS"] = nil
+        setup.set(["GOOGLE_PROJECTS": "beta", "GOOGLE_CLIENT_IDS": nil])
         #expect(try Self.google(setup).projects.map(\.name) == ["beta"])
     }
 
@@ -65,41 +62,12 @@ import Testing
         #expect(google?.webClient?.secret == "canary")
     }
 
-    @Test(
-        arguments: [
-            (["PROJECTS": "Beta"], "google.projects", "expects a list of project names in lower case"),
-            (["PROJECTS": "beta,beta"], "google.projects", "none twice"),
-            (["PROJECTS": "beta,gamma"], "google.project.gamma.clientIds", "is required"),
-            (["PROJECT_BETA_CLIENT_IDS": ""], "google.project.beta.clientIds", "at least 1"),
-            (["CLIENT_IDS": nil, "PROJECTS": "main,beta"], "google.clientIds", "is required"),
-            (
-                ["CLIENT_IDS": nil, "SERVER_CLIENT_ID": "web.main", "SERVER_CLIENT_SECRET": "canary"],
-                "google.clientIds", "is required"
-            ),
-            (
-                ["PROJECT_BETA_SERVER_CLIENT_SECRET": nil], "google.project.beta.serverClientSecret",
-                "is required beside google.project.beta.serverClientId"
-            ),
-            (
-                ["PROJECT_BETA_SERVER_CLIENT_ID": nil], "google.project.beta.serverClientId",
-                "is required beside google.project.beta.serverClientSecret"
-            ),
-            (
-                ["PROJECT_BETA_CLIENT_IDS": "web.beta,ios.main"], "google.project.beta.clientIds",
-                "has a client ID of the project main: a client ID belongs to one project"
-            ),
-            (
-                ["PROJECT_BETA_SERVER_CLIENT_ID": "web.main"], "google.project.beta.serverClientId",
-                "has a client ID of the project main: a client ID belongs to one project"
-            ),
-        ] as [([String: String?], String, String)])
-    func `a fault in a project's keys names the key`(variables: [String: String?], key: String, sentence: String) throws
-    {
-        let setup = try Self.setup()
-        for (name, value) in variables { setup.environment["COUNTERSIGN_GOOGLE_\(name)"] = value }
-        let faults = setup.faults()
+    @Test(arguments: try ConfigurationCase.all(in: "google-project-faults.json"))
+    func `a fault in a project's keys names the key`(_ example: ConfigurationCase) throws {
+        let key = try #require(example.key)
+        let faults = try Self.setup(example.variables).faults()
         #expect(faults.count == 1 || key == "google.projects", "\(faults)")
-        #expect(faults.contains { $0.hasPrefix("\(key) (COUNTERSIGN_") && $0.contains(sentence) }, "\(faults)")
+        #expect(faults.contains { $0.hasPrefix("\(key) (COUNTERSIGN_") && $0.contains(example.says) }, "\(faults)")
         #expect(!faults.joined().contains("canary"))
     }
 
@@ -135,8 +103,7 @@ import Testing
     }
 
     @Test func `a variable of a project that isn't listed is reported`() throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_GOOGLE_PROJECT_GAMMA_CLIENT_IDS"] = "c"
+        let setup = try Self.setup(["GOOGLE_PROJECT_GAMMA_CLIENT_IDS": "c"])
         let sources = try ConfigurationSources(path: nil, environment: setup.environment)
         #expect(sources.unknownVariables.map(\.name) == ["COUNTERSIGN_GOOGLE_PROJECT_GAMMA_CLIENT_IDS"])
     }
@@ -161,12 +128,11 @@ import Testing
     }
 
     @Test func `the doctor says which project's codes are left alone, and whose button there is`() async throws {
-        let setup = try Self.setup()
         let server = try LoopbackServer { _ in [.respond(400)] }
-        setup.environment["COUNTERSIGN_GOOGLE_TOKEN_URL"] = "\(server.url)/token"
-        setup.environment["COUNTERSIGN_GOOGLE_REVOKE_URL"] = "\(server.url)/revoke"
-        setup.environment["COUNTERSIGN_WEB_APPS"] = "lamp"
-        setup.environment["COUNTERSIGN_WEB_APP_LAMP_REDIRECT_URIS"] = "https://a.example/in"
+        let setup = try Self.setup([
+            "GOOGLE_TOKEN_URL": "\(server.url)/token", "GOOGLE_REVOKE_URL": "\(server.url)/revoke",
+            "WEB_APPS": "lamp", "WEB_APP_LAMP_REDIRECT_URIS": "https://a.example/in",
+        ])
         let (endpoints, web) = try await Doctor.with(setup.environment) { doctor in
             (await doctor.googleEndpoints().map(\.line), await doctor.webSignIn().map(\.line))
         }

@@ -20,9 +20,7 @@ import Testing
         try await CountersignProcess.run(["import"] + words, environment: environment(scratch), input: input)
     }
 
-    private static var people: String {
-        get throws { try DataFile("ImportCommand.ndjson").text }
-    }
+    private static var people: String { get throws { try DataFile("ImportCommand.ndjson").text } }
 
     private static let outcomes = [
         "1 u1 created", "2 u2 created", "3 u3 conflict email_taken row_claimed", "4 u4 conflict identity_taken",
@@ -73,8 +71,7 @@ import Testing
     // MARK: A run
 
     @Test func `each row has one outcome, in the order of the source, and a second run changes nothing`() async throws {
-        let first = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
-        #expect(first.code == 1, "\(first.errors)")
+        let first = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people).ended(1)
         let lines = try Self.lines(first.output)
         #expect(lines.map(\.words) == Self.outcomes)
         #expect(lines[2].accountId == lines[0].accountId && lines[3].accountId == lines[0].accountId)
@@ -86,8 +83,7 @@ import Testing
             try await scratch.texts(Self.accounts)
                 == ["u1 kim@example.com t stated imported Kim active 2024-05-06 07:08:09"])
         #expect(
-            try await scratch.texts(
-                "SELECT concat_ws(' ', type, actor, reason) FROM audit_events ORDER BY created_at")
+            try await scratch.texts("SELECT concat_ws(' ', type, actor, reason) FROM audit_events ORDER BY created_at")
                 == [
                     "accounts_imported operator ndjson: created 3, unchanged 1, conflict 2, refused 2"
                 ])
@@ -101,8 +97,7 @@ import Testing
 
     @Test func `a dry run reports what a run does and leaves nothing behind`() async throws {
         let words = ["ndjson", "-", "--apple-team", "main"]
-        let rehearsed = try await Self.run(words + ["--dry-run"], scratch, input: Self.people)
-        #expect(rehearsed.code == 1, "\(rehearsed.errors)")
+        let rehearsed = try await Self.run(words + ["--dry-run"], scratch, input: Self.people).ended(1)
         for table in ["accounts", "identities", "imports", "imported_rows", "audit_events"] as [SQL] {
             #expect(try await scratch.count("SELECT count(*) FROM \(table)") == 0)
         }
@@ -142,8 +137,7 @@ import Testing
             {"externalId":"\#(String(repeating: "x", count: 256))"}
             {"externalId":"u8\u009b31m"}
             """#
-        let run = try await Self.run(["ndjson", "-"], scratch, input: rows)
-        #expect(run.code == 1, "\(run.errors)")
+        let run = try await Self.run(["ndjson", "-"], scratch, input: rows).ended(1)
         #expect(
             try Self.lines(run.output).map(\.words)
                 == ["1 u1", "2 u2", "3 -", "4 -", "5 u5", "6 u6", "7 -", "8 -"].map { "\($0) refused row_malformed" })
@@ -248,8 +242,7 @@ import Testing
             try await database.withConnection { connection in
                 try await connection.execute(
                     "SELECT pg_advisory_lock(hashtextextended('countersign import ndjson', 0))")
-                let run = try await Self.run(["ndjson", "-"], scratch, input: #"{"externalId":"u1"}"#)
-                #expect(run.code == 2)
+                let run = try await Self.run(["ndjson", "-"], scratch, input: #"{"externalId":"u1"}"#).ended(2)
                 #expect(run.errors.contains("under way"))
                 #expect(try await Self.run(["undo", "ndjson"], scratch).code == 2)
             }

@@ -24,10 +24,7 @@ import Testing
     private static func begun(_ scratch: ScratchDatabase) async throws -> ImportUnderWay {
         let run = try ImportUnderWay(scratch)
         try run.write(rows[..<600])
-        while try await count("accounts", scratch) == 0 {
-            try #require(run.process.isRunning)
-            try await pollingPause()
-        }
+        try await run.wait { try await count("accounts", scratch) > 0 }
         return run
     }
 
@@ -52,8 +49,7 @@ import Testing
         let stopped = try await ImportCommandTests.run(["show", "ndjson"], scratch)
         #expect(stopped.output.contains(#""state":"stopped""#), "\(stopped.output)")
         #expect(stopped.output.contains(#""counts":{"created":\#(report.count)}"#), "\(stopped.output)")
-        let rest = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined())
-        #expect(rest.code == 0, "\(rest.errors)")
+        let rest = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined()).ended()
         #expect(try ImportCommandTests.lines(rest.output).count { $0.outcome == "created" } == 1_200 - report.count)
         let finished = try await ImportCommandTests.run(["show", "ndjson"], scratch)
         #expect(finished.output.contains(#""state":"finished""#), "\(finished.output)")
@@ -93,10 +89,7 @@ import Testing
         let run = try ImportUnderWay(scratch, [source.word, "-"])
         // Just the first batch, so that what comes then is read within the second.
         try run.write([source.head] + (0..<50).map(source.row))
-        while try await Self.count("accounts", scratch) == 0 {
-            try #require(run.process.isRunning)
-            try await pollingPause()
-        }
+        try await run.wait { try await Self.count("accounts", scratch) > 0 }
         try run.write((50..<80).map(source.row) + [source.half])
         kill(run.process.processIdentifier, SIGTERM)
         let (report, notices) = try await run.end()
@@ -110,10 +103,7 @@ import Testing
     @Test(arguments: Piped.allCases)
     func `a run that is stopped before anything has come is a stopped one, too`(_ source: Piped) async throws {
         let run = try ImportUnderWay(scratch, [source.word, "-"])
-        while try await Self.count("imports", scratch) == 0 {
-            try #require(run.process.isRunning)
-            try await pollingPause()
-        }
+        try await run.wait { try await Self.count("imports", scratch) > 0 }
         kill(run.process.processIdentifier, SIGTERM)
         let (report, notices) = try await run.end()
         #expect(run.process.terminationStatus == 1 && report.isEmpty)
@@ -158,8 +148,7 @@ import Testing
         // It takes a moment to hear of the signal: of six pages some are left.
         let left = try await Self.count("accounts", scratch)
         #expect((1...2_000).contains(left) && left.isMultiple(of: 500))
-        let rest = try await ImportCommandTests.run(["undo", "ndjson"], scratch)
-        #expect(rest.code == 0, "\(rest.errors)")
+        try await ImportCommandTests.run(["undo", "ndjson"], scratch).ended()
         #expect(
             try await Self.ends(scratch).suffix(2) == [
                 "import_undone ndjson: \(3_000 - left) removed, 0 kept; stopped",
@@ -188,8 +177,7 @@ import Testing
         for part in [#""state":"cut_off""#, #""accounts":700"#, #""counts":{"undone":500}"#] {
             #expect(shown.output.contains(part), "\(shown.output)")
         }
-        let rest = try await ImportCommandTests.run(["undo", "ndjson"], scratch)
-        #expect(rest.code == 0, "\(rest.errors)")
+        try await ImportCommandTests.run(["undo", "ndjson"], scratch).ended()
         #expect(
             try await Self.ends(scratch).dropFirst() == [
                 "import_undone ndjson: cut off, with 500 removed", "import_undone ndjson: 700 removed, 0 kept",
@@ -217,8 +205,7 @@ import Testing
         }
         #expect(try await Self.ends(scratch) == [])
 
-        let rest = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined())
-        #expect(rest.code == 0, "\(rest.errors)")
+        let rest = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined()).ended()
         let outcomes = try ImportCommandTests.lines(rest.output).map(\.outcome)
         #expect(outcomes.prefix(accounts).allSatisfy { $0 == "unchanged" })
         #expect(outcomes.dropFirst(accounts).allSatisfy { $0 == "created" })
@@ -258,8 +245,7 @@ import Testing
         for table in ["identities", "imported_rows"] as [SQL] {
             #expect(try await Self.count(table, scratch) == accounts)
         }
-        let undone = try await ImportCommandTests.run(["undo", "ndjson"], scratch)
-        #expect(undone.code == 0, "\(undone.errors)")
+        try await ImportCommandTests.run(["undo", "ndjson"], scratch).ended()
         for table in ["accounts", "identities", "imported_rows", "imports"] as [SQL] {
             #expect(try await Self.count(table, scratch) == 0)
         }

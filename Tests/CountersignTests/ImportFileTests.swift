@@ -113,10 +113,7 @@ import Testing
             "UserCreateDate":"2020-09-13T14:26:40.123000+02:00","Enabled":true}]}
             """#)
         #expect(found.report == ["1 c1 created"], "\(found.errors)")
-        #expect(
-            found.accounts == [
-                "c1 kim@example.com stated active 2020-09-13 12:26:40 apple:001.Kim google:109"
-            ])
+        #expect(found.accounts == ["c1 kim@example.com stated active 2020-09-13 12:26:40 apple:001.Kim google:109"])
     }
 
     @Test func `Keycloak's export, whose aliases are the realm's own`() async throws {

@@ -82,8 +82,7 @@ import Testing
         #expect(try await run("one", rows) == ["1 a created \(notes)", "2 b created \(notes)"])
         try await scratch.execute("DELETE FROM accounts WHERE external_id = 'b'")
         let unread = #"{"externalId":"a","email":1}"#
-        #expect(
-            try await run("one", rows + [unread]) == ["1 a unchanged \(notes)", "2 b unchanged", "3 a unchanged"])
+        #expect(try await run("one", rows + [unread]) == ["1 a unchanged \(notes)", "2 b unchanged", "3 a unchanged"])
     }
 
     @Test func `a row that came before names what of its person has changed, here or there, and nothing else`()

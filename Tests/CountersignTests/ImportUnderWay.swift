@@ -30,12 +30,17 @@ struct ImportUnderWay {
         try input.fileHandleForWriting.write(contentsOf: Data(rows.joined().utf8))
     }
 
-    /// Waits until the run waits for what this session holds.
-    func awaitBlocked(by session: some PostgresSession) async throws {
-        while try await !session.isWaitedFor() {
+    /// Waits, while the run goes on, until this is so.
+    func wait(until condition: () async throws -> Bool) async throws {
+        while try await !condition() {
             try #require(process.isRunning)
             try await pollingPause()
         }
+    }
+
+    /// Waits until the run waits for what this session holds.
+    func awaitBlocked(by session: some PostgresSession) async throws {
+        try await wait { try await session.isWaitedFor() }
     }
 
     static func isTrue(_ condition: SQL, _ session: some PostgresSession) async throws -> Bool {

@@ -20,9 +20,7 @@ import Testing
 
     /// A pipe takes 4,096 bytes at once.
     @Test func `long lines of many threads do not mix`() async throws {
-        let result = try await #require(
-            processExitsWith: .success, observing: [\.standardErrorContent]
-        ) {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info)) })
             let long = String(repeating: "x", count: 50_000)
             DispatchQueue.concurrentPerform(iterations: 200) { number in
@@ -64,17 +62,14 @@ import Testing
     }
 
     @Test func `a log line is one JSON object, whatever is logged`() async throws {
-        let result = try await #require(
-            processExitsWith: .success, observing: [\.standardErrorContent]
-        ) {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info)) })
             logger.info("one\r\nline", metadata: ["key": "a\n{\"message\":\"forged\"}"])
             logger.debug("below the level")
         }
         let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
         let line = try #require(lines.first { $0.contains("line") })
-        let members = try #require(
-            try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String])
+        let members = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String])
         #expect(members["message"] == "one\r\nline")
         #expect(members["key"] == "a\n{\"message\":\"forged\"}")
         #expect(members["level"] == "info")
@@ -83,9 +78,7 @@ import Testing
     }
 
     @Test func `a line of text is one line, whatever is logged`() async throws {
-        let result = try await #require(
-            processExitsWith: .success, observing: [\.standardErrorContent]
-        ) {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let logger = Logger(
                 label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info), format: .text) })
             logger.warning(
@@ -104,9 +97,7 @@ import Testing
     }
 
     @Test func `what is personal is written where that is allowed, and else left out`() async throws {
-        let result = try await #require(
-            processExitsWith: .success, observing: [\.standardErrorContent]
-        ) {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let long = String(repeating: "x", count: 400)
             for format in LogFormat.allCases {
                 for reveals in [false, true] {

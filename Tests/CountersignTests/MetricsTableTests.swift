@@ -9,8 +9,7 @@ import Testing
     private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
     @Test func `the document has a row for each help text`() throws {
-        let document = try String(
-            contentsOf: Self.root.appending(path: "docs/operations/metrics.md"), encoding: .utf8)
+        let document = try String(contentsOf: Self.root.appending(path: "docs/operations/metrics.md"), encoding: .utf8)
         let rows = document.matches(of: /(?m)^\| `(\w+)` \|/).map { String($0.1) }
         #expect(rows.sorted() == HelpTexts.all.keys.sorted())
     }
@@ -37,8 +36,7 @@ import Testing
             "operations/metrics.md", "operations/logs.md", "mail.md", "audit.md",
         ])
     func `the metrics that operators are given to look at are there`(_ file: String) throws {
-        let document = try String(
-            contentsOf: Self.root.appending(path: "docs/\(file)"), encoding: .utf8)
+        let document = try String(contentsOf: Self.root.appending(path: "docs/\(file)"), encoding: .utf8)
         let named = Set(document.matches(of: /\b(?:countersign|process)_[a-z_]+/).map { String($0.0) })
         let samples = Set(HelpTexts.all.keys.flatMap { [$0, $0 + "_bucket", $0 + "_sum", $0 + "_count"] })
         #expect(named.subtracting(samples).sorted() == [])

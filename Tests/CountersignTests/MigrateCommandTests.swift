@@ -16,19 +16,16 @@ import Testing
 
     @Test func `a database goes up and down, and each step is printed`() async throws {
         let labels = Migration.embedded.map(\.label)
-        let verify = try await Self.run(["verify"], scratch.url)
-        #expect(verify.code == 1)
+        let verify = try await Self.run(["verify"], scratch.url).ended(1)
         #expect(verify.errors.hasPrefix("countersign: The database has no schema yet"))
 
-        let plan = try await Self.run(["up", "--dry-run"], scratch.url)
-        #expect(plan.code == 0, "\(plan.errors)")
+        let plan = try await Self.run(["up", "--dry-run"], scratch.url).ended()
         #expect(plan.lines == labels.map { "would apply \($0)" })
         #expect(try await scratch.count(Self.tables) == 0)
 
         let first = try await Self.run(["up", "--to", "1"], scratch.url)
         #expect(first.lines == ["applied \(labels[0])"])
-        let behind = try await Self.run(["verify"], scratch.url)
-        #expect(behind.code == 1)
+        let behind = try await Self.run(["verify"], scratch.url).ended(1)
         #expect(behind.errors.contains("behind this binary, beginning with \(labels[1])"))
 
         let rest = try await Self.run(["up"], scratch.url)
@@ -86,17 +83,14 @@ import Testing
             INSERT INTO schema_migrations (version, name, checksum, finished_at)
             VALUES (9999, 'come_later', 'none', now())
             """)
-        let up = try await Self.run(["up"], scratch.url)
-        #expect(up.code == 0, "\(up.errors)")
+        let up = try await Self.run(["up"], scratch.url).ended()
         #expect(up.output == "nothing to apply: a later release brought the schema to 9999_come_later\n")
         let status = try await Self.run(["status"], scratch.url)
         #expect(status.lines.last == "9999_come_later  unknown to this binary")
         for arguments in [["down"], ["verify"]] {
-            let refusal = try await Self.run(arguments, scratch.url)
-            #expect(refusal.code == 1)
+            let refusal = try await Self.run(arguments, scratch.url).ended(1)
             #expect(refusal.output.isEmpty)
-            #expect(
-                refusal.errors.hasPrefix("countersign: Migration 9999_come_later is applied to the database but"))
+            #expect(refusal.errors.hasPrefix("countersign: Migration 9999_come_later is applied to the database but"))
         }
         #expect(try await scratch.count("SELECT count(*) FROM accounts") == 0)
     }
@@ -115,8 +109,7 @@ import Testing
                 refusal.errors == "countersign: Migration 9999_take_away of a later release took away what this one "
                     + "needs: start that release, or another that knows migration 9999.\n")
         }
-        let status = try await Self.run(["status"], scratch.url)
-        #expect(status.code == 0, "\(status.errors)")
+        let status = try await Self.run(["status"], scratch.url).ended()
         #expect(status.lines.last == "9999_take_away  unknown to this binary, which can't serve on it")
     }
 
@@ -130,8 +123,7 @@ import Testing
     }
 
     @Test func `a version that doesn't exist is refused`() async throws {
-        let run = try await Self.run(["up", "--to", "9999"], scratch.url)
-        #expect(run.code == 2)
+        let run = try await Self.run(["up", "--to", "9999"], scratch.url).ended(2)
         #expect(run.errors.hasPrefix("countersign: --to is a number from 1 to \(Migration.embedded.count) "))
         #expect(try await scratch.count(Self.tables) == 0)
     }
@@ -202,8 +194,7 @@ import Testing
 
     @Test(.noFixture(ScratchDatabase.self))
     func `a database that can't be reached is reported in one sentence, without the password`() async throws {
-        let run = try await Self.run(["status"], "postgresql://me:canary@127.0.0.1:1/db?connect_timeout=2")
-        #expect(run.code == 1)
+        let run = try await Self.run(["status"], "postgresql://me:canary@127.0.0.1:1/db?connect_timeout=2").ended(1)
         #expect(run.errors.hasPrefix("countersign: The database can't be reached"))
         #expect(run.errors.split(separator: "\n").count == 1)
         #expect(!run.errors.contains("canary"))
@@ -211,8 +202,7 @@ import Testing
 
     @Test(.fixture { try await ScratchDatabase.withFresh(encoding: "LATIN1", $0) })
     func `a database in another encoding is refused`() async throws {
-        let run = try await Self.run(["up"], scratch.url)
-        #expect(run.code == 1)
+        let run = try await Self.run(["up"], scratch.url).ended(1)
         #expect(run.errors == "countersign: The database's encoding is LATIN1: create it with ENCODING 'UTF8'.\n")
     }
 

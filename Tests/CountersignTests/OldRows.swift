@@ -11,9 +11,7 @@ struct OldRows: Sendable {
     let digest: SQL
 
     /// In the order of the versions, with which the names of the files begin.
-    static var all: [OldRows] {
-        get throws { try DataFile.all(in: "OldRows").map { try OldRows($0) } }
-    }
+    static var all: [OldRows] { get throws { try DataFile.all(in: "OldRows").map { try OldRows($0) } } }
 
     private init(_ file: DataFile) throws {
         let statements = file.text.components(separatedBy: "\n-- digest\n")

@@ -30,8 +30,7 @@ import Testing
         let run = try await CountersignProcess.run(arguments, environment: setup.environment)
         #expect((run.code, run.errors) == (0, ""))
         try #require(chmod(path, 0o644) == 0)
-        let open = try await CountersignProcess.run(arguments, environment: setup.environment)
-        #expect(open.code == 2)
+        let open = try await CountersignProcess.run(arguments, environment: setup.environment).ended(2)
         #expect(open.errors.contains("set its mode to 0600, or to 0640 if it is root's"), "\(open.errors)")
     }
 
@@ -60,39 +59,18 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
-            ("passfile=nopgpass", "passfile names no file (in FOLDER/: not shown, as it may be the secret itself)"),
-            ("passfile=no.pgpass", "passfile names no file (FOLDER/no.pgpass)"),
-            (
-                "passfile=open",
-                "passfile names a file that others than its owner can open: set its mode to 0600 (FOLDER/open)"
-            ),
-            // libpq takes no root's file for a group there.
-            (
-                "passfile=grouped",
-                "passfile names a file that others than its owner can open: set its mode to 0600 (FOLDER/grouped)"
-            ),
-            ("passfile=sound", nil), ("sslkey=sound", nil), ("sslcert=open", nil), ("sslkey=pkcs11:7", nil),
-            (
-                "sslkey=open",
-                "sslkey names a file that others than its owner can open: \(ConfigurationReader.modeAdvice) (FOLDER/open)"
-            ),
-            ("sslcert=/nowhere.crt", "sslcert names no file (/nowhere.crt)"),
-            ("sslrootcert=no/roots.pem", "sslrootcert names no file (FOLDER/no/roots.pem)"),
-            ("sslrootcert=system", nil), ("sslcrldir=.", nil),
-            ("sslcrldir=open", "sslcrldir names no folder (FOLDER/open)"),
-        ] as [(String, String?)])
-    func `a file that the connection string names is looked at as any other`(parameter: String, fault: String?) throws {
-        let setup = try Setup()
-        setup.environment["COUNTERSIGN_POSTGRES_URL"] = nil
+    private static let files = Result { try DataFile("Fixtures/connection-files.tsv").rows.map { ($0[0], $0[1]) } }
+
+    @Test(arguments: try files.get())
+    func `a file that the connection string names is looked at as any other`(parameter: String, fault: String) throws {
+        let setup = try Setup(["POSTGRES_URL": nil])
         for (name, mode) in [("sound", 0o600), ("grouped", 0o640), ("open", 0o644)] {
             _ = try setup.file(name, "*:*:*:*:canary\n", mode: mode)
         }
         let faults = setup.faults(yaml: "postgres.url: \"postgresql://service@/app?\(parameter)\"\n")
         let folder = setup.directory.path
-        let expected = fault.map { "postgres.url (\(folder)/config.yaml): \($0.replacing("FOLDER", with: folder))" }
-        #expect(faults == (expected.map { [$0] } ?? []))
+        let said = fault.replacing("FOLDER", with: folder).replacing("ADVICE", with: ConfigurationReader.modeAdvice)
+        #expect(faults == (fault == "-" ? [] : ["postgres.url (\(folder)/config.yaml): \(said)"]))
     }
 
     @Test func `a tilde in the connection string is no home folder, as to libpq`() async throws {

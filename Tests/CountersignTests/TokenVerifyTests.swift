@@ -6,6 +6,11 @@ import Testing
 
 /// `countersign token verify`, as a process, on tokens that Apple and Google really signed.
 @Suite struct TokenVerifyTests {
+    /// One of Apple's.
+    private let token: Vectors.RealToken
+
+    init() throws { token = try #require(try Vectors.realIDTokens.first) }
+
     private static func path(_ name: String) -> String {
         URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Vectors/jwks/\(name)").path
@@ -80,15 +85,11 @@ import Testing
     }
 
     @Test func `every expiry is judged to the second, with a minute for the clocks`() async throws {
-        let token = try #require(try Vectors.realIDTokens.first)
-        let last = try await CountersignProcess.run(Self.options(for: token, at: token.expiresAt + 59) + [token.token])
-        #expect(last.code == 0)
-        let first = try await CountersignProcess.run(Self.options(for: token, at: token.issuedAt - 60) + [token.token])
-        #expect(first.code == 0)
+        try await CountersignProcess.run(Self.options(for: token, at: token.expiresAt + 59) + [token.token]).ended()
+        try await CountersignProcess.run(Self.options(for: token, at: token.issuedAt - 60) + [token.token]).ended()
     }
 
     @Test func `a changed token is refused wherever it was changed`() async throws {
-        let token = try #require(try Vectors.realIDTokens.first)
         let parts = token.token.split(separator: ".").map(String.init)
         let signature = parts[2].hasPrefix("A") ? "B" + parts[2].dropFirst() : "A" + parts[2].dropFirst()
         let lines: [(token: String, reason: String)] = [
@@ -112,7 +113,6 @@ import Testing
     }
 
     @Test func `lines are tokens, with or without a last line feed`() async throws {
-        let token = try #require(try Vectors.realIDTokens.first)
         let options = try Self.options(for: token)
         let unended = try await CountersignProcess.run(options, input: "\n\(token.token)")
         #expect(unended.lines.count == 2)
@@ -127,7 +127,6 @@ import Testing
     }
 
     @Test func `an answer comes before the next token is asked for`() async throws {
-        let token = try #require(try Vectors.realIDTokens.first)
         let process = Process()
         process.executableURL = try CountersignProcess.executable
         process.arguments = try Self.options(for: token)
@@ -148,7 +147,6 @@ import Testing
     }
 
     @Test func `a hundred thousand tokens are answered in order and in little memory`() async throws {
-        let token = try #require(try Vectors.realIDTokens.first)
         let broken = String(token.token.dropLast(4)) + "AAAA"
         let padding = String(repeating: "a", count: 900)
         var input = Data()
@@ -171,7 +169,6 @@ import Testing
     }
 
     @Test func `a signature alone is believed for any kind of JWS, and nothing in it is read`() async throws {
-        let token = try #require(try Vectors.realIDTokens.first)
         let keySet = Self.path(try #require(token.keySets.first))
         let tampered = String(token.token.dropLast(4)) + "AAAA"
         let run = try await CountersignProcess.run(
@@ -204,7 +201,6 @@ import Testing
 
     @Test(arguments: ["{\"keys\":[]}", "not json", "", "{\"keys\":[{\"kty\":\"oct\",\"kid\":\"a\",\"k\":\"AAAA\"}]}"])
     func `a key set file without a usable key leaves every key unknown`(document: String) async throws {
-        let token = try #require(try Vectors.realIDTokens.first)
         let file = FileManager.default.temporaryDirectory.appending(path: "jwks-\(UUID().uuidString)")
         try Data(document.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -215,7 +211,6 @@ import Testing
     }
 
     @Test func `the configured client IDs and issuers count when none is given`() async throws {
-        let token = try #require(try Vectors.realIDTokens.first)
         let arguments = [
             "token", "verify", "--provider", "apple", "--jwks", Self.path(try #require(token.keySets.first)), "--at",
             Timestamp(seconds: token.issuedAt).rfc3339, token.token,
@@ -236,8 +231,7 @@ import Testing
     func `a command line that names what there is not is a usage error of one sentence`(
         arguments: [String], word: String
     ) async throws {
-        let run = try await CountersignProcess.run(["token", "verify"] + arguments)
-        #expect(run.code == 2)
+        let run = try await CountersignProcess.run(["token", "verify"] + arguments).ended(2)
         #expect(run.output.isEmpty)
         #expect(run.errors.hasPrefix("countersign: "))
         #expect(run.errors.contains(word))
@@ -251,7 +245,6 @@ import Testing
     }
 
     @Test func `a provider whose keys can't be had is said to be unavailable`() async throws {
-        let token = try #require(try Vectors.realIDTokens.first)
         // Port 9 is for the discard service; nothing answers HTTP there.
         let run = try await CountersignProcess.run(
             [
@@ -265,7 +258,6 @@ import Testing
     }
 
     @Test func `that keys were fetched is nothing to say`() async throws {
-        let token = try #require(try Vectors.realIDTokens.first)
         let document = [UInt8](try Data(contentsOf: URL(filePath: Self.path(try #require(token.keySets.first)))))
         let server = try LoopbackServer { _ in [.respond(body: document)] }
         let run = try await CountersignProcess.run(

@@ -7,29 +7,26 @@ import WebPages
 
 /// The keys of the web sign-in and of its pages.
 @Suite struct WebConfigurationTests {
-    /// A sound configuration with one app.
-    private static func setup() throws -> ConfigurationSetup {
-        let setup = try ConfigurationSetup()
-        setup.environment["COUNTERSIGN_SERVER_PUBLIC_URL"] = "https://auth.example.com"
-        setup.environment["COUNTERSIGN_WEB_APPS"] = "lamp"
-        setup.environment["COUNTERSIGN_WEB_APP_LAMP_REDIRECT_URIS"] = "https://lamp.example.com/in"
+    /// A sound configuration with one app, and more variables.
+    private static func setup(_ more: [String: String?] = [:]) throws -> ConfigurationSetup {
+        let setup = try ConfigurationSetup([
+            "SERVER_PUBLIC_URL": "https://auth.example.com", "WEB_APPS": "lamp",
+            "WEB_APP_LAMP_REDIRECT_URIS": "https://lamp.example.com/in",
+        ])
+        setup.set(more)
         return setup
     }
 
     @Test func `without an app the web sign-in is off`() throws {
         let setup = try ConfigurationSetup()
         #expect(try setup.load().reloadable.web == nil)
-        setup.environment["COUNTERSIGN_WEB_APPS"] = ""
-        setup.environment["COUNTERSIGN_WEB_GOOGLE_REQUIRE_ISS"] = "true"
-        setup.environment["COUNTERSIGN_PAGES_NAME"] = "Lamp"
+        setup.set(["WEB_APPS": "", "WEB_GOOGLE_REQUIRE_ISS": "true", "PAGES_NAME": "Lamp"])
         #expect(try setup.load().reloadable.web == nil)
         #expect(try setup.load().reloadable.limits.byKind[.webFlowsPerNetwork] == .limit(count: 300, seconds: 900))
     }
 
     @Test func `each app has keys of its own, in the file too`() throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_WEB_APPS"] = nil
-        setup.environment["COUNTERSIGN_WEB_APP_LAMP_NAME"] = "Lamp & Co"
+        let setup = try Self.setup(["WEB_APPS": nil, "WEB_APP_LAMP_NAME": "Lamp & Co"])
         let web = try #require(
             try setup.load(
                 yaml: """
@@ -59,43 +56,11 @@ import WebPages
             ])
     }
 
-    @Test(
-        arguments: [
-            ("WEB_APPS", "Lamp", "web.apps", "expects a list of app names"),
-            ("WEB_APPS", "lamp,lamp", "web.apps", "none twice"),
-            ("WEB_APPS", "lamp,two", "web.app.two.redirectUris", "is required"),
-            ("WEB_APP_LAMP_REDIRECT_URIS", "", "web.app.lamp.redirectUris", "at least 1"),
-            ("WEB_APP_LAMP_REDIRECT_URIS", "http://lamp.example.com/in", "web.app.lamp.redirectUris", "expects"),
-            ("WEB_APP_LAMP_REDIRECT_URIS", "http://localhost/in", "web.app.lamp.redirectUris", "expects"),
-            ("WEB_APP_LAMP_REDIRECT_URIS", "lamp:/in", "web.app.lamp.redirectUris", "expects"),
-            ("WEB_APP_LAMP_REDIRECT_URIS", "https://a.example/#x", "web.app.lamp.redirectUris", "expects"),
-            ("WEB_APP_LAMP_REDIRECT_URIS", "javascript:alert(1)", "web.app.lamp.redirectUris", "expects"),
-            ("WEB_APP_LAMP_NAME", "", "web.app.lamp.name", "expects"),
-            ("WEB_APP_LAMP_NAME", "a\nb", "web.app.lamp.name", "expects"),
-            ("WEB_APP_LAMP_APPLE_RELAY_PACKAGE", "lamp", "web.app.lamp.appleRelayPackage", "expects an Android"),
-            ("WEB_APP_LAMP_APPLE_RELAY_PACKAGE", "com.a;scheme=x", "web.app.lamp.appleRelayPackage", "expects"),
-            ("WEB_GOOGLE_REQUIRE_ISS", "yes", "web.google.requireIss", "expects true or false"),
-            ("APPLE_SERVICES_ID", "", "apple.servicesId", "expects"),
-            ("APPLE_AUTHORIZE_URL", "http://a.example/", "apple.authorizeUrl", "expects an https: URL"),
-            ("GOOGLE_AUTHORIZE_URL", "nonsense", "google.authorizeUrl", "expects an https: URL"),
-            ("LIMITS_WEB_FLOWS_PER_NETWORK", "300", "limits.webFlowsPerNetwork", "expects"),
-            ("PAGES_NAME", "", "pages.name", "expects"), ("PAGES_ACCENT_COLOR", "blue", "pages.accentColor", "#rrggbb"),
-            ("PAGES_ACCENT_COLOR", "#12345", "pages.accentColor", "#rrggbb"),
-            ("PAGES_PRIVACY_URL", "javascript:alert(1)", "pages.privacyUrl", "expects a URL"),
-            ("PAGES_TERMS_URL", "/terms", "pages.termsUrl", "expects a URL"),
-            ("PAGES_HELP_URL", "mailto:a@b.example", "pages.helpUrl", "expects a URL"),
-            ("PAGES_LOGO_PATH", "/nowhere/logo.png", "pages.logoPath", "names no file"),
-            ("PAGES_APPLE_LOGO_PATH", "/", "pages.appleLogoPath", "names no file"),
-            ("SERVER_PUBLIC_URL", "http://auth.example.com", "server.publicUrl", "must be https:"),
-            ("SERVER_PUBLIC_URL", "https://example.com/auth", "server.publicUrl", "must have no path"),
-        ] as [(String, String, String, String)])
-    func `a value that its key can't have is a fault that names the key`(
-        variable: String, value: String, key: String, sentence: String
-    ) throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_\(variable)"] = value
-        let faults = setup.faults()
-        #expect(faults.contains { $0.hasPrefix("\(key) (") && $0.contains(sentence) }, "\(faults)")
+    @Test(arguments: try ConfigurationCase.all(in: "web-faults.json"))
+    func `a value that its key can't have is a fault that names the key`(_ example: ConfigurationCase) throws {
+        let key = try #require(example.key)
+        let faults = try Self.setup(example.variables).faults()
+        #expect(faults.contains { $0.hasPrefix("\(key) (") && $0.contains(example.says) }, "\(faults)")
     }
 
     @Test(
@@ -109,37 +74,33 @@ import WebPages
 
     @Test func `the public URL may be plain on this machine, and have a final slash`() throws {
         for url in ["http://127.0.0.1:8080", "http://localhost:8080", "https://auth.example.com/"] {
-            let setup = try Self.setup()
-            setup.environment["COUNTERSIGN_SERVER_PUBLIC_URL"] = url
-            #expect(setup.faults().isEmpty, "\(url)")
+            #expect(try Self.setup(["SERVER_PUBLIC_URL": url]).faults().isEmpty, "\(url)")
         }
     }
 
     @Test func `an app with a relay alone needs no redirect URI`() throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_WEB_APP_LAMP_REDIRECT_URIS"] = nil
+        let setup = try Self.setup(["WEB_APP_LAMP_REDIRECT_URIS": nil])
         #expect(setup.faults().count == 1)
         setup.environment["COUNTERSIGN_WEB_APP_LAMP_APPLE_RELAY_PACKAGE"] = "com.example.lamp_1"
         #expect(setup.faults().isEmpty)
     }
 
     @Test func `a Services ID is a client ID of its team, once, and of no other`() throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_APPLE_SERVICES_ID"] = "com.example.web"
+        let setup = try Self.setup(["APPLE_SERVICES_ID": "com.example.web"])
         var apple = try #require(try setup.load().reloadable.apple)
         #expect(apple.teams.map(\.clientIDs) == [["com.example.app", "com.example.web"]])
         #expect(apple.webTeam?.servicesID == "com.example.web")
         setup.environment["COUNTERSIGN_APPLE_SERVICES_ID"] = "com.example.app"
         #expect(try setup.load().reloadable.apple?.teams.map(\.clientIDs) == [["com.example.app"]])
 
-        setup.environment["COUNTERSIGN_APPLE_TEAMS"] = "main,beta"
-        setup.environment["COUNTERSIGN_APPLE_TEAM_BETA_CLIENT_IDS"] = "com.example.beta"
-        setup.environment["COUNTERSIGN_APPLE_TEAM_BETA_SERVICES_ID"] = "com.example.app"
+        setup.set([
+            "APPLE_TEAMS": "main,beta", "APPLE_TEAM_BETA_CLIENT_IDS": "com.example.beta",
+            "APPLE_TEAM_BETA_SERVICES_ID": "com.example.app",
+        ])
         let faults = setup.faults()
         #expect(faults.count == 1, "\(faults)")
         #expect(faults.first?.hasPrefix("apple.team.beta.servicesId (") == true, "\(faults)")
-        setup.environment["COUNTERSIGN_APPLE_SERVICES_ID"] = nil
-        setup.environment["COUNTERSIGN_APPLE_TEAM_BETA_SERVICES_ID"] = "com.example.beta.web"
+        setup.set(["APPLE_SERVICES_ID": nil, "APPLE_TEAM_BETA_SERVICES_ID": "com.example.beta.web"])
         apple = try #require(try setup.load().reloadable.apple)
         #expect(apple.webTeam?.name == "beta")
     }
@@ -177,9 +138,10 @@ import WebPages
     @Test func `the pages are called as the host, unless they have a name`() throws {
         let setup = try Self.setup()
         #expect(try setup.load().pages.name == "auth.example.com")
-        setup.environment["COUNTERSIGN_PAGES_NAME"] = "Lamp Accounts"
-        setup.environment["COUNTERSIGN_PAGES_ACCENT_COLOR"] = "#0A7cff"
-        setup.environment["COUNTERSIGN_PAGES_HELP_URL"] = "https://lamp.example.com/help?a=b"
+        setup.set([
+            "PAGES_NAME": "Lamp Accounts", "PAGES_ACCENT_COLOR": "#0A7cff",
+            "PAGES_HELP_URL": "https://lamp.example.com/help?a=b",
+        ])
         let pages = try setup.load().pages
         #expect(pages.name == "Lamp Accounts")
         #expect(pages.accentColor == RGBColor(red: 0x0A, green: 0x7C, blue: 0xFF))
@@ -187,10 +149,9 @@ import WebPages
     }
 
     @Test func `mails call the service as the pages do, unless they have a name for it`() throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_MAIL_SMTP_URL"] = "smtp://mail.example:587"
-        setup.environment["COUNTERSIGN_MAIL_FROM"] = "lamp@example.com"
-        setup.environment["COUNTERSIGN_PAGES_NAME"] = ""
+        let setup = try Self.setup([
+            "MAIL_SMTP_URL": "smtp://mail.example:587", "MAIL_FROM": "lamp@example.com", "PAGES_NAME": "",
+        ])
         #expect(setup.faults().count { $0.hasPrefix("pages.name (") } == 1)
         setup.environment["COUNTERSIGN_PAGES_NAME"] = "Lamp Accounts"
         #expect(try setup.load().mail?.serviceName == "Lamp Accounts")
@@ -201,10 +162,7 @@ import WebPages
     // MARK: Reload
 
     private static func reload(_ before: String, _ after: String) throws -> ReloadedConfiguration {
-        let setup = try setup()
-        setup.environment["COUNTERSIGN_WEB_APPS"] = nil
-        setup.environment["COUNTERSIGN_WEB_APP_LAMP_REDIRECT_URIS"] = nil
-        return try setup.reload(before, after)
+        try setup(["WEB_APPS": nil, "WEB_APP_LAMP_REDIRECT_URIS": nil]).reload(before, after)
     }
 
     private static let lamp = "web: {apps: [lamp], app: {lamp: {redirectUris: [https://lamp.example.com/in]}}}\n"

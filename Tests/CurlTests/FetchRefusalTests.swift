@@ -3,8 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct FetchRefusalTests {
+@Suite(.timeLimit(.minutes(5))) struct FetchRefusalTests {
     @Test(arguments: [
         "", "https", "https://", "//appleid.apple.com/auth/keys", "/auth/keys", "https://user@host.example/",
         "https://user:password@host.example/", "https://@host.example/", "https://host.example/a b",
@@ -15,7 +14,7 @@ struct FetchRefusalTests {
     ])
     func `a URL that could be read in two ways is refused`(url: String) async throws {
         try await withFetcher { fetcher in
-            await #expect(throws: FetchError(.invalidURL)) { try await fetcher.fetch(FetchRequest.forTests(url: url)) }
+            await #expect(throws: FetchError(.invalidURL)) { try await fetcher.fetch(.forTests(url: url)) }
         }
     }
 
@@ -26,9 +25,7 @@ struct FetchRefusalTests {
     ])
     func `only https, and http to this machine, is spoken`(url: String) async throws {
         try await withFetcher { fetcher in
-            await #expect(throws: FetchError(.protocolRefused)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: url))
-            }
+            await #expect(throws: FetchError(.protocolRefused)) { try await fetcher.fetch(.forTests(url: url)) }
         }
     }
 
@@ -53,7 +50,7 @@ struct FetchRefusalTests {
     func `http to this machine is spoken under each of its names`(host: String) async throws {
         let server = try LoopbackServer { _ in [.respond()] }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.forTests(url: "http://\(host):\(server.port)/"))
+            let response = try await fetcher.fetch(.forTests(url: "http://\(host):\(server.port)/"))
             #expect(response.status == 200)
         }
     }
@@ -67,14 +64,13 @@ struct FetchRefusalTests {
         let server = try LoopbackServer { _ in [.respond()] }
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.invalidHeader)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: server.url, headers: [(name, value)]))
+                try await fetcher.fetch(.forTests(url: server.url, headers: [(name, value)]))
             }
         }
         #expect(server.history.opened == 0)
     }
 
-    @Test
-    func `no proxy is taken from the environment`() async {
+    @Test func `no proxy is taken from the environment`() async {
         // In a process of its own: setting a variable races with every thread that reads one.
         await #expect(processExitsWith: .success) {
             let proxy = try LoopbackServer { _ in [.respond(502)] }
@@ -82,20 +78,19 @@ struct FetchRefusalTests {
             setenv("http_proxy", proxy.url, 1)
             setenv("all_proxy", proxy.url, 1)
             try await withFetcher { fetcher in
-                let response = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
+                let response = try await fetcher.fetch(.forTests(url: server.url))
                 #expect(response.status == 200)
             }
             #expect(proxy.history.opened == 0)
         }
     }
 
-    @Test
-    func `no cookie and no alternative service is remembered`() async throws {
+    @Test func `no cookie and no alternative service is remembered`() async throws {
         let server = try LoopbackServer { _ in
             [.respond(headers: [("Set-Cookie", "a=b"), ("Alt-Svc", "h2=\"127.0.0.1:1\"; ma=3600")])]
         }
         try await withFetcher { fetcher in
-            for _ in 0..<2 { _ = try await fetcher.fetch(FetchRequest.forTests(url: server.url)) }
+            for _ in 0..<2 { _ = try await fetcher.fetch(.forTests(url: server.url)) }
         }
         #expect(server.history.requests.count == 2)
         #expect(server.history.requests.allSatisfy { $0.header("Cookie") == nil })

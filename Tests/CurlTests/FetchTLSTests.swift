@@ -3,8 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct FetchTLSTests {
+@Suite(.timeLimit(.minutes(5))) struct FetchTLSTests {
     static let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     @Test(arguments: [TLSPeer.Certificate.issued, .selfSigned])
@@ -13,7 +12,7 @@ struct FetchTLSTests {
         try await withFetcher {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.forTests(url: peer.url))
+            let response = try await fetcher.fetch(.forTests(url: peer.url))
             #expect(response.status == 200)
             #expect(response.body == Array("ok".utf8))
         }
@@ -33,25 +32,23 @@ struct FetchTLSTests {
             if let ending { $0.caBundlePath = peer.authority + ending }
         } _: { fetcher in
             await #expect(throws: FetchError(.tls, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: peer.url))
+                try await fetcher.fetch(.forTests(url: peer.url))
             }
         }
     }
 
-    @Test
-    func `TLS without HTTP behind it is refused`() async throws {
+    @Test func `TLS without HTTP behind it is refused`() async throws {
         let peer = try await TLSPeer(.issued, .respond("gibberish"))
         try await withFetcher {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
             await #expect(throws: FetchError(.other, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: peer.url))
+                try await fetcher.fetch(.forTests(url: peer.url))
             }
         }
     }
 
-    @Test
-    func `requests to a peer that offers HTTP 2 share one connection`() async throws {
+    @Test func `requests to a peer that offers HTTP 2 share one connection`() async throws {
         // The peer serves one connection at a time: a second one would wait for ever.
         let peer = try await TLSPeer(.issued, .raw, protocols: "h2,http/1.1")
         // RFC 9113 §4.1: length, type, flags, stream. SETTINGS and its acknowledgement; for streams 1 and 3 HEADERS
@@ -82,8 +79,7 @@ struct FetchTLSTests {
         #expect(hasRequest(on: 3, in: received))
     }
 
-    @Test
-    func `a connection on which a request had no answer serves no other one`() async throws {
+    @Test func `a connection on which a request had no answer serves no other one`() async throws {
         let peer = try await TLSPeer(.issued, .raw, protocols: "h2")
         // As above; one that answers its first request, and no other.
         let answer: [UInt8] =

@@ -14,15 +14,13 @@ extension FetchRequest {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
-struct FetchTests {
-    @Test
-    func `a response comes with its status, headers and body`() async throws {
+@Suite(.timeLimit(.minutes(5))) struct FetchTests {
+    @Test func `a response comes with its status, headers and body`() async throws {
         let server = try LoopbackServer { _ in
             [.respond(404, headers: [("Cache-Control", "max-age=60"), ("X-Empty", "")], text: "nothing here")]
         }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.forTests(url: "\(server.url)/a?b=c"))
+            let response = try await fetcher.fetch(.forTests(url: "\(server.url)/a?b=c"))
             #expect(response.status == 404)
             #expect(response.headers.first("cache-CONTROL") == "max-age=60")
             #expect(response.headers.first("x-empty") == "")
@@ -36,8 +34,7 @@ struct FetchTests {
         #expect(request.header("Accept-Encoding") == nil)
     }
 
-    @Test
-    func `a form is posted percent-encoded`() async throws {
+    @Test func `a form is posted percent-encoded`() async throws {
         let server = try LoopbackServer { _ in [.respond()] }
         try await withFetcher { fetcher in
             _ = try await fetcher.fetch(
@@ -52,8 +49,7 @@ struct FetchTests {
                 == "code=4%2F0A%20b%26%3D%2B%25&n%C3%A4m%C3%A9=%C3%A9&redirect_uri=")
     }
 
-    @Test
-    func `a large body is sent with no wait for a continue`() async throws {
+    @Test func `a large body is sent with no wait for a continue`() async throws {
         let server = try LoopbackServer { _ in [.respond()] }
         let body = [UInt8](repeating: 0x61, count: 1_200_000)
         try await withFetcher { fetcher in
@@ -64,8 +60,7 @@ struct FetchTests {
         #expect(request.body == body)
     }
 
-    @Test
-    func `headers are sent, an empty one too, and a POST without a body says so`() async throws {
+    @Test func `headers are sent, an empty one too, and a POST without a body says so`() async throws {
         let server = try LoopbackServer { _ in [.respond(204)] }
         try await withFetcher { fetcher in
             let response = try await fetcher.fetch(
@@ -79,8 +74,7 @@ struct FetchTests {
         #expect(request.header("content-length") == "0")
     }
 
-    @Test
-    func `chunks are joined, interim responses and trailers are left out`() async throws {
+    @Test func `chunks are joined, interim responses and trailers are left out`() async throws {
         let server = try LoopbackServer { _ in
             [
                 .send("HTTP/1.1 103 Early Hints\r\nX-Interim: 1\r\n\r\n"),
@@ -89,7 +83,7 @@ struct FetchTests {
             ]
         }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
+            let response = try await fetcher.fetch(.forTests(url: server.url))
             #expect(response.status == 200)
             #expect(response.body == Array("abcde".utf8))
             #expect(response.headers.first("X-Interim") == nil)
@@ -97,20 +91,18 @@ struct FetchTests {
         }
     }
 
-    @Test
-    func `a redirect is returned and not followed`() async throws {
+    @Test func `a redirect is returned and not followed`() async throws {
         let target = try LoopbackServer { _ in [.respond()] }
         let server = try LoopbackServer { _ in [.respond(302, headers: [("Location", target.url)])] }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
+            let response = try await fetcher.fetch(.forTests(url: server.url))
             #expect(response.status == 302)
             #expect(response.headers.first("Location") == target.url)
         }
         #expect(target.history.opened == 0)
     }
 
-    @Test
-    func `a body of exactly the limit passes and one byte more does not`() async throws {
+    @Test func `a body of exactly the limit passes and one byte more does not`() async throws {
         let server = try LoopbackServer { request in
             [.respond(body: [UInt8](repeating: 0x61, count: request.target == "/exact" ? 1_000 : 1_001))]
         }
@@ -132,19 +124,18 @@ struct FetchTests {
         }
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.tooLarge, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: server.url))
+                try await fetcher.fetch(.forTests(url: server.url))
             }
             await server.history { $0.closed == 1 }
         }
     }
 
-    @Test
-    func `a compressed body stays as it came`() async throws {
+    @Test func `a compressed body stays as it came`() async throws {
         // 1,000,000 spaces: `printf '%1000000s' '' | gzip -9n | wc -c` gives 1,003 bytes.
         let bomb: [UInt8] = [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0x02, 0x03] + [UInt8](repeating: 0, count: 993)
         let server = try LoopbackServer { _ in [.respond(headers: [("Content-Encoding", "gzip")], body: bomb)] }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
+            let response = try await fetcher.fetch(.forTests(url: server.url))
             #expect(response.body == bomb)
         }
     }
@@ -158,13 +149,12 @@ struct FetchTests {
         let server = try LoopbackServer { _ in [.send(headers), .hold] }
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.tooLarge, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: server.url))
+                try await fetcher.fetch(.forTests(url: server.url))
             }
         }
     }
 
-    @Test
-    func `a body byte by byte runs into the total timeout`() async throws {
+    @Test func `a body byte by byte runs into the total timeout`() async throws {
         let server = try LoopbackServer { _ in
             [
                 .send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"),
@@ -174,7 +164,7 @@ struct FetchTests {
         try await withFetcher { fetcher in
             let started = ContinuousClock.now
             await #expect(throws: FetchError(.timedOut, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: server.url, timeout: .seconds(3)))
+                try await fetcher.fetch(.forTests(url: server.url, timeout: .seconds(3)))
             }
             let passed = ContinuousClock.now - started
             #expect(passed >= .seconds(3))
@@ -184,13 +174,12 @@ struct FetchTests {
         }
     }
 
-    @Test
-    func `a body byte by byte within the timeout arrives`() async throws {
+    @Test func `a body byte by byte within the timeout arrives`() async throws {
         let server = try LoopbackServer { _ in
             [.drip(Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc".utf8), every: .milliseconds(2))]
         }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
+            let response = try await fetcher.fetch(.forTests(url: server.url))
             #expect(response.body == Array("abc".utf8))
         }
     }
@@ -210,7 +199,7 @@ struct FetchTests {
         let server = try LoopbackServer { _ in steps }
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.closed, requestSent: true), Comment(rawValue: name)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: server.url))
+                try await fetcher.fetch(.forTests(url: server.url))
             }
         }
     }
@@ -235,8 +224,7 @@ struct FetchTests {
         }
     }
 
-    @Test
-    func `an interim response is none, whether a body may be cut off or not`() async throws {
+    @Test func `an interim response is none, whether a body may be cut off or not`() async throws {
         let server = try LoopbackServer { _ in [.send("HTTP/1.1 103 Early Hints\r\n\r\n"), .hold] }
         try await withFetcher { fetcher in
             var request = FetchRequest.forTests(url: server.url, timeout: .seconds(3))
@@ -245,38 +233,34 @@ struct FetchTests {
         }
     }
 
-    @Test
-    func `what isn't HTTP is refused`() async throws {
+    @Test func `what isn't HTTP is refused`() async throws {
         let server = try LoopbackServer { _ in [.send("SSH-2.0-OpenSSH_9.2p1 and some more of that\r\n"), .close] }
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.other, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: server.url))
+                try await fetcher.fetch(.forTests(url: server.url))
             }
         }
     }
 
-    @Test
-    func `a refused connection sent nothing`() async throws {
+    @Test func `a refused connection sent nothing`() async throws {
         try await withFetcher { fetcher in
             // TCPMUX (RFC 1078), which nothing speaks any more.
             await #expect(throws: FetchError(.connect, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: "http://127.0.0.1:1"))
+                try await fetcher.fetch(.forTests(url: "http://127.0.0.1:1"))
             }
         }
     }
 
-    @Test
-    func `a host that doesn't resolve sent nothing`() async throws {
+    @Test func `a host that doesn't resolve sent nothing`() async throws {
         try await withFetcher { fetcher in
             // RFC 6761 §6.4: `invalid` never resolves.
             await #expect(throws: FetchError(.resolve, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: "https://host.invalid"))
+                try await fetcher.fetch(.forTests(url: "https://host.invalid"))
             }
         }
     }
 
-    @Test
-    func `an error says nothing of the host except to a debugger`() {
+    @Test func `an error says nothing of the host except to a debugger`() {
         let error = FetchError(.connect, detail: "Failed to connect to host.example")
         #expect("\(error)" == "The outgoing request failed.")
         #expect(String(reflecting: error).contains("host.example"))

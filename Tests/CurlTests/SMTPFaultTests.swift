@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// Mail to a server that misbehaves.
-@Suite(.timeLimit(.minutes(5)))
-struct SMTPFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct SMTPFaultTests {
     private static func failure(
         _ replies: [String: ScriptedMailServer.Reply], mail: OutgoingMail = .sample(), timeout: Duration? = nil,
         security: SMTPServer.Security = .none, user: String = ""

@@ -36,8 +36,7 @@ extension SMTPTransport {
 }
 
 /// Mail to a real mail server.
-@Suite(.timeLimit(.minutes(5)))
-struct SMTPTests {
+@Suite(.timeLimit(.minutes(5))) struct SMTPTests {
     private static let password = "p@ss: w/rd%"
     private static let login = "lamp:\(password)"
     private static let credentials = "lamp:p%40ss%3A%20w%2Frd%25"

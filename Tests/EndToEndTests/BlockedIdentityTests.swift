@@ -92,9 +92,10 @@ import Testing
         let done = try await world.scratch.run(["identity", "unblock", id, "--reason", "case 18"]).expecting(0)
         #expect(done.output.isEmpty)
         #expect(try await Self.signIn("kim", in: world).status == 200)
-        let byOperator = try await world.recorded(
+        let byOperator = try await world.count(
             """
-            type = 'identity_unblocked' AND actor = 'operator' AND reason = 'case 18'
+            SELECT count(*) FROM audit_events
+            WHERE type = 'identity_unblocked' AND actor = 'operator' AND reason = 'case 18'
                 AND identity_id = \(id)::uuid
             """)
         #expect(byOperator == 1)

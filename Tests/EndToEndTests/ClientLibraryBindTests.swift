@@ -105,7 +105,7 @@ struct ClientLibraryBindTests: WorldSuite {
         let rows = ["bare", "bare-too"].map {
             #"{"externalId":"\#($0)","email":"\#($0)@company.example","emailVerified":true}"#
         }
-        let run = try await ImportedPersonTests.import("bare", rows, into: scratch).expecting(0)
+        try await ImportedPersonTests.import("bare", rows, into: scratch).expecting(0)
 
         // By the code to sign in with.
         let client = try world.app()

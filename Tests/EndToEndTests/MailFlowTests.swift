@@ -66,7 +66,7 @@ struct MailFlowTests: WorldSuite {
         #expect(requested.body == "{}")
         let change = try World.code(in: try await world.mail(1, to: new))
         #expect(try await service.get("/v1/account", bearer: bearer).text("email") == old)
-        let changed = try await service.verifyEmail(change, bearer: bearer).expecting(204)
+        try await service.verifyEmail(change, bearer: bearer).expecting(204)
         #expect(try await service.get("/v1/account", bearer: bearer).text("email") == new)
         let subjects = try [await world.mail(before + 1, to: old), await world.mail(before + 2, to: old)]
             .compactMap { $0.header("Subject") }

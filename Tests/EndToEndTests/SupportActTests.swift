@@ -89,7 +89,7 @@ struct SupportActTests: WorldSuite {
     }
 
     @Test func `a database that fails while a code is to be mailed is what the administrator reads of`() async throws {
-        let id = try await register("uncoded", in: world)
+        let id = try await register("uncoded")
         let key = try await world.adminKey("manage")
         let visit = try await ConsoleVisit.signedIn(to: world)
         try await world.scratch.execute(
@@ -101,7 +101,7 @@ struct SupportActTests: WorldSuite {
             CREATE TRIGGER refuse_code BEFORE INSERT ON mailed_codes
             FOR EACH ROW WHEN (NEW.email = 'uncoded@example.com') EXECUTE FUNCTION refuse_code()
             """)
-        let answer = try await administer("POST", "\(id)/email-codes", nil, key: key, in: world)
+        let answer = try await administer("POST", "\(id)/email-codes", nil, key: key)
         #expect(answer.status == 503 && answer.code == "temporarily_unavailable" && answer["Retry-After"] != nil)
         #expect(answer.json?["detail"] == nil, "\(answer.body)")
         let page = try await visit.act("Send sign-in code", on: try await visit.account(id))

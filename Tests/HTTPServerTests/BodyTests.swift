@@ -1,8 +1,8 @@
 import JSON
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct BodyTests {
+@Suite(.timeLimit(.minutes(5))) struct BodyTests {
     private static func post(
         _ body: String, path: String = "/v1/echo", type: String? = "application/json", _ fields: String = ""
     ) -> String {
@@ -21,11 +21,9 @@ struct BodyTests {
         "application/json; ;charset=utf-8;",
     ])
     func `JSON in UTF-8 is taken`(type: String) async throws {
-        try await withServer { port in
-            let answer = try await RawConnection.open(port) { try await $0.exchange(Self.post(Self.valid, type: type)) }
-            #expect(answer.status == 200)
-            #expect(answer["Content-Type"] == "application/json")
-        }
+        let answer = try await withConnection { try await $0.exchange(Self.post(Self.valid, type: type)) }
+        #expect(answer.status == 200)
+        #expect(answer["Content-Type"] == "application/json")
     }
 
     @Test func `any other content type is refused`() async throws {
@@ -36,39 +34,33 @@ struct BodyTests {
             "application/jsonp", "application/json, text/plain",
             "application/problem+json", "application/json\r\nContent-Type: application/json",
         ]
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                for type in types {
-                    let answer = try await connection.exchange(Self.post(Self.valid, type: type))
-                    #expect(answer.status == 415, "\(type ?? "none")")
-                    #expect(answer.code == "unsupported_media_type")
-                }
+        try await withConnection { connection in
+            for type in types {
+                let answer = try await connection.exchange(Self.post(Self.valid, type: type))
+                #expect(answer.status == 415, "\(type ?? "none")")
+                #expect(answer.code == "unsupported_media_type")
             }
         }
     }
 
     @Test(arguments: ["gzip", "deflate", "br", "zstd", "identity, gzip", "identity\r\nContent-Encoding: gzip"])
     func `a coded body is refused`(coding: String) async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                let answer = try await connection.exchange(Self.post(Self.valid, "Content-Encoding: \(coding)\r\n"))
-                #expect(answer.status == 415)
-                let identity = try await connection.exchange(Self.post(Self.valid, "Content-Encoding: Identity\r\n"))
-                #expect(identity.status == 200)
-            }
+        try await withConnection { connection in
+            let answer = try await connection.exchange(Self.post(Self.valid, "Content-Encoding: \(coding)\r\n"))
+            #expect(answer.status == 415)
+            let identity = try await connection.exchange(Self.post(Self.valid, "Content-Encoding: Identity\r\n"))
+            #expect(identity.status == 200)
         }
     }
 
     @Test func `a route may take bytes of another type`() async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                let taken = try await connection.exchange(
-                    Self.post("a.b.c", path: "/v1/bytes", type: "application/secevent+jwt"))
-                #expect(taken.status == 202)
-                #expect(taken.json?["count"]?.integer == 5)
-                let json = try await connection.exchange(Self.post("{}", path: "/v1/bytes"))
-                #expect(json.status == 415)
-            }
+        try await withConnection { connection in
+            let taken = try await connection.exchange(
+                Self.post("a.b.c", path: "/v1/bytes", type: "application/secevent+jwt"))
+            #expect(taken.status == 202)
+            #expect(taken.json?["count"]?.integer == 5)
+            let json = try await connection.exchange(Self.post("{}", path: "/v1/bytes"))
+            #expect(json.status == 415)
         }
     }
 
@@ -84,89 +76,41 @@ struct BodyTests {
             #"{"name":"\uD800","colour":"red"}"#, String(repeating: "[", count: 30_000),
             #"{"name":"a","colour":"red","x":[[[[[[[[]]]]]]]]}"#, "name=a&colour=red",
         ]
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                for body in bodies {
-                    let answer = try await connection.exchange(Self.post(body))
-                    #expect(answer.status == 400, "\(body.prefix(60))")
-                    #expect(answer.code == "invalid_request")
-                    #expect(answer.json?["detail"]?.string?.isEmpty == false)
-                }
-                // Not UTF-8, and UTF-16, whose white space and letters are other bytes.
-                for bytes: [UInt8] in [[0x7B, 0x22, 0xFF, 0x22, 0x7D], [0xFF, 0xFE, 0x7B, 0x00, 0x7D, 0x00]] {
-                    try await connection.send(
-                        "POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: \(bytes.count)\r\n\r\n"
-                    )
-                    try await connection.send(bytes)
-                    #expect(try await connection.answer().status == 400)
-                }
+        try await withConnection { connection in
+            for body in bodies {
+                let answer = try await connection.exchange(Self.post(body))
+                #expect(answer.status == 400, "\(body.prefix(60))")
+                #expect(answer.code == "invalid_request")
+                #expect(answer.json?["detail"]?.string?.isEmpty == false)
+            }
+            // Not UTF-8, and UTF-16, whose white space and letters are other bytes.
+            for bytes: [UInt8] in [[0x7B, 0x22, 0xFF, 0x22, 0x7D], [0xFF, 0xFE, 0x7B, 0x00, 0x7D, 0x00]] {
+                try await connection.send(
+                    "POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: \(bytes.count)\r\n\r\n"
+                )
+                try await connection.send(bytes)
+                #expect(try await connection.answer().status == 400)
             }
         }
     }
 
     @Test func `an empty body is no body, whatever its type`() async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                let answer = try await connection.exchange("POST /v1/echo HTTP/1.1\r\nHost: a\r\n\r\n")
-                #expect(answer.status == 400)
-                #expect(answer.json?["detail"]?.string == "A body is required.")
-            }
+        try await withConnection { connection in
+            let answer = try await connection.exchange("POST /v1/echo HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(answer.status == 400)
+            #expect(answer.json?["detail"]?.string == "A body is required.")
         }
     }
 
     // MARK: Members
 
-    private static func expectErrors(_ body: String, _ expected: [String], on connection: inout RawConnection)
-        async throws
-    {
-        let answer = try await connection.exchange(post(body))
-        #expect(answer.status == 400, "\(body)")
-        let errors = answer.json?["errors"]?.elements?.map { error in
-            "\(error["field"]?.string ?? "") \(error["reason"]?.string ?? "")"
-        }
-        #expect(errors == expected, "\(body)")
-    }
-
     @Test func `every fault of the members is named`() async throws {
-        let faults: [(body: String, errors: [String])] = [
-            (#"{"colour":"red"}"#, ["name required"]),
-            (#"{"name":null,"colour":"red"}"#, ["name wrong_type"]),
-            (#"{"name":1,"colour":"red"}"#, ["name wrong_type"]),
-            (#"{"name":["a"],"colour":"red"}"#, ["name wrong_type"]),
-            (#"{"name":{"a":1},"colour":"red"}"#, ["name wrong_type"]),
-            (#"{"name":"123456789","colour":"red"}"#, ["name too_long"]),
-            (#"{"name":"ééééé","colour":"red"}"#, ["name too_long"]),
-            (#"{"name":"a","colour":"blue"}"#, ["colour not_allowed"]),
-            (#"{"name":"a","colour":"Red"}"#, ["colour not_allowed"]),
-            (#"{"name":"a","colour":true}"#, ["colour wrong_type"]),
-            (#"{"name":"a"}"#, ["colour required"]),
-            (#"{}"#, ["name required", "colour required"]),
-            (#"{"name":"a","colour":"red","nick":null}"#, ["nick wrong_type"]),
-            (#"{"name":"a","colour":"red","quiet":"true"}"#, ["quiet wrong_type"]),
-            (#"{"name":"a","colour":"red","quiet":null}"#, ["quiet wrong_type"]),
-            (#"{"name":"a","colour":"red","device":null}"#, ["device wrong_type"]),
-            (#"{"name":"a","colour":"red","device":[]}"#, ["device wrong_type"]),
-            (#"{"name":"a","colour":"red","device":{}}"#, ["device.name required"]),
-            (
-                #"{"name":1,"colour":"red","device":{"name":2,"colour":"x","z":0},"sub":"y"}"#,
-                [
-                    "name wrong_type", "device.name wrong_type", "device.colour not_allowed", "device.z unknown",
-                    "sub unknown",
-                ]
-            ),
-            (#"{"name":"a","colour":"red","email":"x@y.example"}"#, ["email unknown"]),
-            (#"{"color":"red"}"#, ["name required", "colour required", "color unknown"]),
-            (
-                #"{"name":"a","colour":"blue","quiet":1,"device":{"z":0},"nick":"b","sub":"y"}"#,
-                ["colour not_allowed", "quiet wrong_type", "device.name required", "device.z unknown", "sub unknown"]
-            ),
-            (#"{"name":"a","colour":"red","accountId":1,"role":"admin"}"#, ["accountId unknown", "role unknown"]),
-            (#"{"name":"a","colour":"red","Name":"a"}"#, ["Name unknown"]),
-            (#"{"name":"a","colour":"red","exp":1e300,"iat":-9223372036854775809}"#, ["exp unknown", "iat unknown"]),
-        ]
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                for (body, errors) in faults { try await Self.expectErrors(body, errors, on: &connection) }
+        let faults = try DataFile("Fixtures/faulty-members.tsv").rows.map { ($0[0], $0[1]) }
+        try await withConnection { connection in
+            for (body, errors) in faults {
+                let answer = try await connection.exchange(Self.post(body))
+                #expect(answer.status == 400, "\(body)")
+                #expect(answer.errors?.joined(separator: ", ") == errors, "\(body)")
             }
         }
     }
@@ -176,24 +120,20 @@ struct BodyTests {
         // Each comes twice when it is cut.
         let names = (10..<30).flatMap { number in ["a", "b"].map { #""\#(number)\#(x)\#($0)":0"# } }
             .joined(separator: ",")
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                let answer = try await connection.exchange(Self.post(#"{"name":"a","colour":"red",\#(names)}"#))
-                let errors = try #require(answer.json?["errors"]?.elements)
-                #expect(errors.compactMap { $0["field"]?.string } == (10..<26).map { "\($0)\(x)" })
-            }
+        try await withConnection { connection in
+            let answer = try await connection.exchange(Self.post(#"{"name":"a","colour":"red",\#(names)}"#))
+            let errors = try #require(answer.json?["errors"]?.elements)
+            #expect(errors.compactMap { $0["field"]?.string } == (10..<26).map { "\($0)\(x)" })
         }
     }
 
     @Test func `the members that are there reach the handler, and those that are not are absent`() async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                let least = try await connection.exchange(Self.post(Self.valid))
-                #expect(least.text == #"{"name":"Ada","colour":"red"}"#)
-                let most = try await connection.exchange(
-                    Self.post(#"{"device":{"name":"x"},"quiet":false,"nick":"","colour":"green","name":"123456é"}"#))
-                #expect(most.text == #"{"name":"123456é","nick":"","colour":"green","quiet":false,"device":"x"}"#)
-            }
+        try await withConnection { connection in
+            let least = try await connection.exchange(Self.post(Self.valid))
+            #expect(least.text == #"{"name":"Ada","colour":"red"}"#)
+            let most = try await connection.exchange(
+                Self.post(#"{"device":{"name":"x"},"quiet":false,"nick":"","colour":"green","name":"123456é"}"#))
+            #expect(most.text == #"{"name":"123456é","nick":"","colour":"green","quiet":false,"device":"x"}"#)
         }
     }
 
@@ -204,15 +144,10 @@ struct BodyTests {
             ("?limit=0&limit=0", ["limit duplicate"]), ("?other=1&other=2&other=3", ["other duplicate"]),
             ("?other=1&limit=0", ["limit out_of_range", "other unknown"]),
         ]
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                for (query, expected) in queries {
-                    let answer = try await connection.exchange("GET /v1/list\(query) HTTP/1.1\r\nHost: a\r\n\r\n")
-                    let errors = answer.json?["errors"]?.elements?.map { error in
-                        "\(error["field"]?.string ?? "") \(error["reason"]?.string ?? "")"
-                    }
-                    #expect(errors == expected, "\(query)")
-                }
+        try await withConnection { connection in
+            for (query, expected) in queries {
+                let answer = try await connection.exchange(get("/v1/list\(query)"))
+                #expect(answer.errors == expected, "\(query)")
             }
         }
     }
@@ -230,16 +165,14 @@ struct BodyTests {
             ("?cursor=%00", nil), ("?cursor=a%0D%0Ab", nil), ("?cursor=%7F", nil), ("?cursor=a#b", nil), ("?=1", nil),
             ("?&", #"{"limit":0}"#), ("?limit=1&", #"{"limit":1}"#),
         ]
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                for (query, expected) in queries {
-                    let answer = try await connection.exchange("GET /v1/list\(query) HTTP/1.1\r\nHost: a\r\n\r\n")
-                    #expect(answer.status == (expected == nil ? 400 : 200), "\(query)")
-                    if let expected {
-                        #expect(answer.text == expected)
-                    } else {
-                        #expect(answer.code == "invalid_request")
-                    }
+        try await withConnection { connection in
+            for (query, expected) in queries {
+                let answer = try await connection.exchange(get("/v1/list\(query)"))
+                #expect(answer.status == (expected == nil ? 400 : 200), "\(query)")
+                if let expected {
+                    #expect(answer.text == expected)
+                } else {
+                    #expect(answer.code == "invalid_request")
                 }
             }
         }

@@ -4,8 +4,7 @@ import Testing
 
 /// Each of these clients holds the only connection that the listener accepts. The response to a second one proves that
 /// the first was cut off.
-@Suite(.timeLimit(.minutes(5)))
-struct DeadlineTests {
+@Suite(.timeLimit(.minutes(5))) struct DeadlineTests {
     /// - Parameters:
     ///   - deadline: the one to shorten, so that it passes.
     ///   - length: long enough for what is to be done within it on a busy machine.
@@ -105,7 +104,7 @@ struct DeadlineTests {
 
     @Test func `a client that does not take its answer is cut off at the write deadline`() async throws {
         try await Self.withOneConnection(\.writeDeadline, readsByItself: false) { slow in
-            try await slow.send("GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n")
+            try await slow.send(get("/v1/large"))
         }
     }
 
@@ -124,7 +123,7 @@ struct DeadlineTests {
         try await withServer([large, Route(.get, "/v1/ping") { _ in .empty() }], limits: limits) { port in
             try await RawConnection.open(port, readsByItself: false) { slow in
                 // Of their 125 MiB of answers the kernel takes a part.
-                let requests = String(repeating: "GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n", count: 1999)
+                let requests = String(repeating: get("/v1/large"), count: 1999)
                 slow.sendEventually(Array(requests.utf8))
                 _ = await firstOnes.first { true }
                 let cutOff = try await Self.answered(port)
@@ -136,7 +135,7 @@ struct DeadlineTests {
 
     @Test func `a client that keeps its side open after the last answer is cut off`() async throws {
         try await Self.withOneConnection(\.lingerDeadline, of: .seconds(5)) { slow in
-            let answer = try await slow.exchange("GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            let answer = try await slow.exchange(get("/v1/ping", "Connection: close\r\n"))
             #expect(answer.status == 200)
             try await slow.expectEnd()
         }
@@ -152,7 +151,7 @@ struct DeadlineTests {
         limits.idleDeadline = .seconds(5)
         try await withServer(routes, limits: limits) { port in
             try await RawConnection.open(port) { slow in
-                try await slow.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+                try await slow.send(get("/v1/wait"))
                 await gate.waitForArrival()
                 // Meanwhile the same deadlines hold for another connection, and close it.
                 try await RawConnection.open(port) { other in

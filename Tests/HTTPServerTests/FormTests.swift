@@ -3,8 +3,7 @@ import JSON
 import Testing
 
 /// Bodies of `application/x-www-form-urlencoded`.
-@Suite(.timeLimit(.minutes(5)))
-struct FormTests {
+@Suite(.timeLimit(.minutes(5))) struct FormTests {
     private static let routes: [Route] = [
         Route(.post, "/form") { request in
             let (name, note, colour, raw) = try request.form { form in
@@ -35,21 +34,19 @@ struct FormTests {
     }
 
     @Test func `fields are decoded as browsers encode them`() async throws {
-        try await withServer(Self.routes) { port in
-            try await RawConnection.open(port) { connection in
-                let plain = try await connection.exchange(Self.post("name=a+b%2B%26c&note=%C3%A9%3D=%20&colour=red"))
-                #expect(plain.status == 200)
-                #expect(plain.json?["name"]?.string == "a b+&c")
-                #expect(plain.json?["note"]?.string == "é== ")
-                #expect(plain.json?["colour"]?.string == "red")
-                for empty in ["name=a&", "&name=a", "&&name=a&&&colour=red&"] {
-                    #expect(try await connection.exchange(Self.post(empty)).status == 200, "\(empty)")
-                }
-                let bare = try await connection.exchange(Self.post("name=a&note"))
-                #expect(bare.json?["note"]?.string?.isEmpty == true)
-                let raw = try await connection.exchange(Self.post("name=a&raw=%0A%00"))
-                #expect(raw.json?["rawBytes"]?.integer == 2)
+        try await withConnection(Self.routes) { connection in
+            let plain = try await connection.exchange(Self.post("name=a+b%2B%26c&note=%C3%A9%3D=%20&colour=red"))
+            #expect(plain.status == 200)
+            #expect(plain.json?["name"]?.string == "a b+&c")
+            #expect(plain.json?["note"]?.string == "é== ")
+            #expect(plain.json?["colour"]?.string == "red")
+            for empty in ["name=a&", "&name=a", "&&name=a&&&colour=red&"] {
+                #expect(try await connection.exchange(Self.post(empty)).status == 200, "\(empty)")
             }
+            let bare = try await connection.exchange(Self.post("name=a&note"))
+            #expect(bare.json?["note"]?.string?.isEmpty == true)
+            let raw = try await connection.exchange(Self.post("name=a&raw=%0A%00"))
+            #expect(raw.json?["rawBytes"]?.integer == 2)
         }
     }
 
@@ -61,16 +58,11 @@ struct FormTests {
             ("name=a&x=1&x=2", ["x unknown"]), ("name=a&Name=b", ["Name unknown"]),
             ("name=a&colour=RED", ["colour not_allowed"]), ("colour=blue", ["name required", "colour not_allowed"]),
         ]
-        try await withServer(Self.routes) { port in
-            try await RawConnection.open(port) { connection in
-                for (body, expected) in bodies {
-                    let answer = try await connection.exchange(Self.post(body))
-                    #expect(answer.status == 400, "\(body)")
-                    let errors = answer.json?["errors"]?.elements?.map {
-                        "\($0["field"]?.string ?? "") \($0["reason"]?.string ?? "")"
-                    }
-                    #expect(errors == expected, "\(body)")
-                }
+        try await withConnection(Self.routes) { connection in
+            for (body, expected) in bodies {
+                let answer = try await connection.exchange(Self.post(body))
+                #expect(answer.status == 400, "\(body)")
+                #expect(answer.errors == expected, "\(body)")
             }
         }
     }
@@ -81,16 +73,14 @@ struct FormTests {
             "%=a", "name=é", "name=\u{0}",
             "name=a" + (1...32).map { "&x\($0)=" }.joined(),
         ]
-        try await withServer(Self.routes) { port in
-            try await RawConnection.open(port) { connection in
-                for body in bodies {
-                    let answer = try await connection.exchange(Self.post(body))
-                    #expect(answer.status == 400, "\(body.prefix(40))")
-                    #expect(answer.json?["detail"]?.string == "The form is not well-formed.", "\(body.prefix(40))")
-                }
-                let none = try await connection.exchange(Self.post(""))
-                #expect(none.json?["detail"]?.string == "A body is required.")
+        try await withConnection(Self.routes) { connection in
+            for body in bodies {
+                let answer = try await connection.exchange(Self.post(body))
+                #expect(answer.status == 400, "\(body.prefix(40))")
+                #expect(answer.json?["detail"]?.string == "The form is not well-formed.", "\(body.prefix(40))")
             }
+            let none = try await connection.exchange(Self.post(""))
+            #expect(none.json?["detail"]?.string == "A body is required.")
         }
     }
 
@@ -99,29 +89,25 @@ struct FormTests {
             nil, "application/json", "text/plain", "multipart/form-data; boundary=x",
             "application/x-www-form-urlencoded; charset=iso-8859-1",
         ]
-        try await withServer(Self.routes) { port in
-            try await RawConnection.open(port) { connection in
-                for type in types {
-                    let answer = try await connection.exchange(Self.post("name=a", type: type))
-                    #expect(answer.status == 415, "\(type ?? "")")
-                }
-                let utf8 = "application/x-www-form-urlencoded; charset=UTF-8"
-                for type in [utf8, utf8 + ";"] {
-                    #expect(try await connection.exchange(Self.post("name=a", type: type)).status == 200, "\(type)")
-                }
+        try await withConnection(Self.routes) { connection in
+            for type in types {
+                let answer = try await connection.exchange(Self.post("name=a", type: type))
+                #expect(answer.status == 415, "\(type ?? "")")
+            }
+            let utf8 = "application/x-www-form-urlencoded; charset=UTF-8"
+            for type in [utf8, utf8 + ";"] {
+                #expect(try await connection.exchange(Self.post("name=a", type: type)).status == 200, "\(type)")
             }
         }
     }
 
     @Test func `a form of another site may have fields that nobody reads, and no known one twice`() async throws {
-        try await withServer(Self.routes) { port in
-            try await RawConnection.open(port) { connection in
-                let body = "id=a&id=b&state=s&user=%7B%0A%7D"
-                let answer = try await connection.exchange(Self.post(body, path: "/foreign"))
-                #expect(answer.json?["state"]?.string == "s")
-                let repeated = try await connection.exchange(Self.post("state=s&state=s", path: "/foreign"))
-                #expect(repeated.status == 400)
-            }
+        try await withConnection(Self.routes) { connection in
+            let body = "id=a&id=b&state=s&user=%7B%0A%7D"
+            let answer = try await connection.exchange(Self.post(body, path: "/foreign"))
+            #expect(answer.json?["state"]?.string == "s")
+            let repeated = try await connection.exchange(Self.post("state=s&state=s", path: "/foreign"))
+            #expect(repeated.status == 400)
         }
     }
 }

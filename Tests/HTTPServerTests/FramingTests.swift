@@ -2,8 +2,7 @@ import TestSupport
 import Testing
 
 /// Where two readers of the same bytes could see different requests, this one sees none: 400, and the connection ends.
-@Suite(.timeLimit(.minutes(5)))
-struct FramingTests {
+@Suite(.timeLimit(.minutes(5))) struct FramingTests {
     /// What follows each ambiguous request on the wire; it must never be answered as a request of its own.
     static let smuggled = get()
 
@@ -34,13 +33,11 @@ struct FramingTests {
     }
 
     @Test func `a request before a malformed one is answered first`() async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                try await connection.send(Self.smuggled + "GET /v1/ping HTTP/1.1\r\nHost : a\r\n\r\n")
-                #expect(try await connection.answer().status == 200)
-                #expect(try await connection.answer().status == 400)
-                try await connection.expectEnd()
-            }
+        try await withConnection { connection in
+            try await connection.send(Self.smuggled + "GET /v1/ping HTTP/1.1\r\nHost : a\r\n\r\n")
+            #expect(try await connection.answer().status == 200)
+            #expect(try await connection.answer().status == 400)
+            try await connection.expectEnd()
         }
     }
 
@@ -56,32 +53,26 @@ struct FramingTests {
             ("a body with GET", "GET /v1/ping HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\naa", 200),
             ("a target with its origin", "GET http://a/v1/ping?x=y HTTP/1.1\r\nHost: a\r\n\r\n", 200),
         ]
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                for (name, bytes, status) in requests {
-                    let answer = try await connection.exchange(bytes)
-                    #expect(answer.status == status, "\(name)")
-                }
+        try await withConnection { connection in
+            for (name, bytes, status) in requests {
+                let answer = try await connection.exchange(bytes)
+                #expect(answer.status == status, "\(name)")
             }
         }
     }
 
     @Test func `a request may come in pieces of one byte`() async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                for byte in Self.chunked("1;x\r\na\r\n0\r\n\r\n").utf8 { try await connection.send([byte]) }
-                #expect(try await connection.answer().status == 204)
-            }
+        try await withConnection { connection in
+            for byte in Self.chunked("1;x\r\na\r\n0\r\n\r\n").utf8 { try await connection.send([byte]) }
+            #expect(try await connection.answer().status == 204)
         }
     }
 
     @Test func `requests sent at once are answered in their order`() async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                let paths = ["/v1/ping", "/v1/none", "/v1/things/t-1", "/v1/things/x"]
-                try await connection.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: a\r\n\r\n" }.joined())
-                for status in [200, 404, 200, 404] { #expect(try await connection.answer().status == status) }
-            }
+        try await withConnection { connection in
+            let paths = ["/v1/ping", "/v1/none", "/v1/things/t-1", "/v1/things/x"]
+            try await connection.send(paths.map { get($0) }.joined())
+            for status in [200, 404, 200, 404] { #expect(try await connection.answer().status == status) }
         }
     }
 
@@ -94,33 +85,27 @@ struct FramingTests {
         "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n",
     ])
     func `no request follows on a connection that closes, upgrades or connects`(bytes: String) async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                let answer = try await connection.exchange(bytes + Self.smuggled)
-                #expect(answer["Connection"] == "close")
-                try await connection.expectEnd()
-            }
+        try await withConnection { connection in
+            let answer = try await connection.exchange(bytes + Self.smuggled)
+            #expect(answer["Connection"] == "close")
+            try await connection.expectEnd()
         }
     }
 
     @Test func `a client that closes its side still gets its answer`() async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                try await connection.send(Self.smuggled)
-                connection.finishSending()
-                #expect(try await connection.answer().status == 200)
-                try await connection.expectEnd()
-            }
+        try await withConnection { connection in
+            try await connection.send(Self.smuggled)
+            connection.finishSending()
+            #expect(try await connection.answer().status == 200)
+            try await connection.expectEnd()
         }
     }
 
     @Test func `a client that leaves in the middle of a request gets no answer`() async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                try await connection.send("POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc")
-                connection.finishSending()
-                try await connection.expectEnd()
-            }
+        try await withConnection { connection in
+            try await connection.send("POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc")
+            connection.finishSending()
+            try await connection.expectEnd()
         }
     }
 }

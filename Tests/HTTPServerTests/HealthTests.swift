@@ -2,8 +2,7 @@ import HTTPServer
 import JSON
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct HealthTests {
+@Suite(.timeLimit(.minutes(5))) struct HealthTests {
     /// Of a check on a machine that may stall.
     private let deadline = Duration.seconds(600)
 

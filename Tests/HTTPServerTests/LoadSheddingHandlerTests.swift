@@ -57,8 +57,7 @@ struct LoadSheddingHandlerTests {
         private(set) var decoded = 0
 
         init(to listener: Listener, shedsLoad: Bool = true, isRead: Bool = true) throws {
-            let open = OpenConnections(
-                limits: .uncontended, trustedProxies: .none, metrics: listener.responder.metrics)
+            let open = OpenConnections(limits: .uncontended, trustedProxies: .none, metrics: listener.responder.metrics)
             let entry = open.entry(of: channel, peer: .unspecified)
             let handler = ConnectionHandler(limits: .uncontended, open: open, entry: entry) {
                 [unowned self] request in

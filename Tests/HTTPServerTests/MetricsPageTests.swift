@@ -2,8 +2,7 @@ import HTTPServer
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct MetricsPageTests {
+@Suite(.timeLimit(.minutes(5))) struct MetricsPageTests {
     @Test func `the page is plain text of Prometheus's format, and new each time`() async throws {
         let scrapes = Mutex(0)
         let page = MetricsPage {
@@ -13,14 +12,10 @@ struct MetricsPageTests {
             }
             return "scrapes_total{by=\"é\"} \(count)\n"
         }
-        let answers = try await withServer(page.routes) { port in
-            try await RawConnection.open(port) { connection in
-                var answers: [Answer] = []
-                for _ in 1...2 {
-                    answers.append(try await connection.exchange("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"))
-                }
-                return answers
-            }
+        let answers = try await withConnection(page.routes) { connection in
+            var answers: [Answer] = []
+            for _ in 1...2 { answers.append(try await connection.exchange(get("/metrics"))) }
+            return answers
         }
         #expect(answers.map(\.status) == [200, 200])
         #expect(answers.map(\.text) == ["scrapes_total{by=\"é\"} 1\n", "scrapes_total{by=\"é\"} 2\n"])

@@ -7,8 +7,7 @@ import Testing
 @testable import HTTPServer
 
 /// How many connections one network gets, and which go when a listener is nearly full.
-@Suite(.timeLimit(.minutes(5)))
-struct OpenConnectionsTests {
+@Suite(.timeLimit(.minutes(5))) struct OpenConnectionsTests {
     private static func limits(connections: Int = 2048, perNetwork: Int) -> ServerLimits {
         var limits = ServerLimits.uncontended
         limits.connections = connections
@@ -22,9 +21,7 @@ struct OpenConnectionsTests {
                 #expect(try await first.exchange(get()).status == 200)
                 try await RawConnection.open(port) { second in
                     #expect(try await second.exchange(get()).status == 200)
-                    try await RawConnection.open(port) { third in
-                        try await third.expectEnd()
-                    }
+                    try await RawConnection.open(port) { try await $0.expectEnd() }
                     #expect(try await second.exchange(get()).status == 200)
                 }
                 #expect(try await first.exchange(get()).status == 200)
@@ -42,13 +39,11 @@ struct OpenConnectionsTests {
         let gate = Gate()
         try await withServer(Demo.routes + [gate.route], limits: Self.limits(perNetwork: 1)) { port in
             try await RawConnection.open(port) { left in
-                try await left.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+                try await left.send(get("/v1/wait"))
                 await gate.waitForArrival()
                 try await left.reset()
             }
-            for _ in 0..<20 {
-                try await RawConnection.open(port) { try await $0.expectEnd() }
-            }
+            for _ in 0..<20 { try await RawConnection.open(port) { try await $0.expectEnd() } }
             gate.open()
             try await Self.awaitPlace(port)
         }
@@ -98,7 +93,7 @@ struct OpenConnectionsTests {
         limits.lingerDeadline = .seconds(60)
         try await withServer(limits: limits) { port in
             try await RawConnection.open(port) { over in
-                try await over.send("GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                try await over.send(get("/v1/ping", "Connection: close\r\n"))
                 _ = try await over.answer()
                 try await RawConnection.open(port) { idle in
                     #expect(try await idle.exchange(get()).status == 200)
@@ -123,7 +118,7 @@ struct OpenConnectionsTests {
             Demo.routes + [gate.route], limits: Self.limits(connections: 16, perNetwork: 0)
         ) { port in
             try await RawConnection.open(port) { busy in
-                try await busy.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+                try await busy.send(get("/v1/wait"))
                 await gate.waitForArrival()
                 try await RawConnection.open(port) { idle in
                     #expect(try await idle.exchange(get()).status == 200)
@@ -166,9 +161,7 @@ struct OpenConnectionsTests {
         }
 
         /// Lets the event loops do what was asked of them.
-        func run() {
-            for connection in connections { connection.channel.embeddedEventLoop.run() }
-        }
+        func run() { for connection in connections { connection.channel.embeddedEventLoop.run() } }
 
         var closed: Int { connections.count { !$0.channel.isActive } }
 

@@ -9,8 +9,7 @@ import Testing
 @testable import HTTPServer
 
 /// Which requests are answered when there are more than permits, eight in these tests.
-@Suite(.timeLimit(.minutes(5)))
-struct OverloadTests {
+@Suite(.timeLimit(.minutes(5))) struct OverloadTests {
     private static let capacity = 8
 
     /// Requests that take permits and hold them until they are released.
@@ -28,9 +27,7 @@ struct OverloadTests {
             }
         }
 
-        func waitForArrivals(_ count: Int) async {
-            for await _ in arrivals.stream.prefix(count) {}
-        }
+        func waitForArrivals(_ count: Int) async { for await _ in arrivals.stream.prefix(count) {} }
 
         func release() {
             let released = waiting.withLock { waiting in
@@ -128,9 +125,7 @@ struct OverloadTests {
                 let head = "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\n\(id)"
                 var answers: [Answer] = []
                 // The first in a second may be decoded, for its log line.
-                for _ in 1...3 {
-                    answers.append(try await connection.exchange(head + "Content-Length: 2\r\n\r\n{}"))
-                }
+                for _ in 1...3 { answers.append(try await connection.exchange(head + "Content-Length: 2\r\n\r\n{}")) }
                 answers.append(
                     try await connection.exchange(head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"))
                 for answer in answers {
@@ -147,8 +142,7 @@ struct OverloadTests {
                             == answers[3].text.replacing(
                                 answers[3]["X-Request-Id"] ?? "", with: ""))
                 }
-                #expect(
-                    id.contains("r.1") || Set(answers.map { $0["X-Request-Id"] }).count == answers.count)
+                #expect(id.contains("r.1") || Set(answers.map { $0["X-Request-Id"] }).count == answers.count)
             }
         }
     }
@@ -170,9 +164,7 @@ struct OverloadTests {
                 let operations = ["POST /v1/sign-in", "DELETE /v1/session", "POST /v1/sign-in", "GET /v1/nothing"]
                 for _ in 0..<3 {
                     try await connection.send(operations.map { "\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }.joined())
-                    for expected in [503, 204, 503, 404] {
-                        #expect(try await connection.answer().status == expected)
-                    }
+                    for expected in [503, 204, 503, 404] { #expect(try await connection.answer().status == expected) }
                 }
                 let last = try await connection.exchange(
                     "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
@@ -300,7 +292,7 @@ struct OverloadTests {
             let isBegun = try await onceOfThree {
                 try await RawConnection.open(port, readsByItself: false) { connection in
                     let paths = [route.template, "/v1/list"]
-                    try await connection.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: a\r\n\r\n" }.joined())
+                    try await connection.send(paths.map { get($0) }.joined())
                     await arrival()
                     try await Task.sleep(for: queueTimeout)
                     release()

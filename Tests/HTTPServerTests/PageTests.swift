@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 /// What pages need besides bodies: cookies, redirects, queries of others, problems of their own look.
-@Suite(.timeLimit(.minutes(5)))
-struct PageTests {
+@Suite(.timeLimit(.minutes(5))) struct PageTests {
     private static let routes: [Route] = [
         Route(.get, "/cookie") { request in
             .json { $0.member("value", request.cookie("__Host-a")) }
@@ -46,27 +45,23 @@ struct PageTests {
             ("Cookie: __Host-a=\r\n", ""),
             ("Cookie: x__Host-a=1\r\n", nil), ("Cookie: __Host-a=\"1\"\r\n", "\"1\""),
         ]
-        try await withServer(Self.routes) { port in
-            try await RawConnection.open(port) { connection in
-                for (fields, value) in cases {
-                    let answer = try await connection.exchange(get("/cookie", fields))
-                    #expect(answer.json?["value"]?.string == value, "\(fields)")
-                }
+        try await withConnection(Self.routes) { connection in
+            for (fields, value) in cases {
+                let answer = try await connection.exchange(get("/cookie", fields))
+                #expect(answer.json?["value"]?.string == value, "\(fields)")
             }
         }
     }
 
     @Test func `cookies are for the whole site and out of reach of scripts`() async throws {
-        try await withServer(Self.routes) { port in
-            let answer = try await RawConnection.open(port) { try await $0.exchange(get("/set")) }
-            let cookies = answer.fields.filter { $0.name == "set-cookie" }.map(\.value)
-            #expect(
-                cookies == [
-                    "__Host-a=AA_-; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=3600",
-                    "b=B; Path=/; HttpOnly; SameSite=Lax",
-                ])
-            #expect(answer["Content-Type"] == "text/html; charset=utf-8")
-        }
+        let answer = try await withConnection(Self.routes) { try await $0.exchange(get("/set")) }
+        let cookies = answer.fields.filter { $0.name == "set-cookie" }.map(\.value)
+        #expect(
+            cookies == [
+                "__Host-a=AA_-; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=3600",
+                "b=B; Path=/; HttpOnly; SameSite=Lax",
+            ])
+        #expect(answer["Content-Type"] == "text/html; charset=utf-8")
     }
 
     @Test func `a redirect leads on by GET`() async throws {
@@ -79,25 +74,21 @@ struct PageTests {
     }
 
     @Test func `a handler can see that it is asked by HEAD`() async throws {
-        try await withServer(Self.routes) { port in
-            try await RawConnection.open(port) { connection in
-                for (method, isHead) in [("GET", "false"), ("HEAD", "true")] {
-                    try await connection.send(get("/method", method: method))
-                    #expect(try await connection.answer(toHead: true)["X-Head"] == isHead)
-                }
+        try await withConnection(Self.routes) { connection in
+            for (method, isHead) in [("GET", "false"), ("HEAD", "true")] {
+                try await connection.send(get("/method", method: method))
+                #expect(try await connection.answer(toHead: true)["X-Head"] == isHead)
             }
         }
     }
 
     @Test func `all values of a query are there, in their order, beside others`() async throws {
-        try await withServer(Self.routes) { port in
-            try await RawConnection.open(port) { connection in
-                let answer = try await connection.exchange(get("/values?a=1&b=2&%61=a+b%2Bc&a="))
-                #expect(answer.json?["a"]?.elements?.compactMap(\.string) == ["1", "a+b+c", ""])
-                #expect(try await connection.exchange(get("/values")).json?["a"]?.elements?.isEmpty == true)
-                for query in ["a=%", "a=%00", "=1"] {
-                    #expect(try await connection.exchange(get("/values?\(query)")).status == 400, "\(query)")
-                }
+        try await withConnection(Self.routes) { connection in
+            let answer = try await connection.exchange(get("/values?a=1&b=2&%61=a+b%2Bc&a="))
+            #expect(answer.json?["a"]?.elements?.compactMap(\.string) == ["1", "a+b+c", ""])
+            #expect(try await connection.exchange(get("/values")).json?["a"]?.elements?.isEmpty == true)
+            for query in ["a=%", "a=%00", "=1"] {
+                #expect(try await connection.exchange(get("/values?\(query)")).status == 400, "\(query)")
             }
         }
     }
@@ -109,16 +100,14 @@ struct PageTests {
             ("a=1&b=%FF", ["1"], true), ("a=1&b=%0A", ["1"], true), ("a=1&a=%00", [], true), ("a=%", [], true),
             ("a=1&b=2&b=3", ["1"], true), ("a=1&b=2&b=", ["1"], false), ("&a=1&&b=2&", ["1"], false), ("", [], false),
         ]
-        try await withServer(Self.routes) { port in
-            try await RawConnection.open(port) { connection in
-                for (query, values, isMalformed) in cases {
-                    let answer = try await connection.exchange(get("/judged?\(query)"))
-                    #expect(answer.json?["a"]?.elements?.compactMap(\.string) == values, "\(query)")
-                    #expect(answer.json?["malformed"]?.bool == isMalformed, "\(query)")
-                }
-                for query in ["a%FF=1", "%0A=1", "=1"] {
-                    #expect(try await connection.exchange(get("/judged?\(query)")).status == 400, "\(query)")
-                }
+        try await withConnection(Self.routes) { connection in
+            for (query, values, isMalformed) in cases {
+                let answer = try await connection.exchange(get("/judged?\(query)"))
+                #expect(answer.json?["a"]?.elements?.compactMap(\.string) == values, "\(query)")
+                #expect(answer.json?["malformed"]?.bool == isMalformed, "\(query)")
+            }
+            for query in ["a%FF=1", "%0A=1", "=1"] {
+                #expect(try await connection.exchange(get("/judged?\(query)")).status == 400, "\(query)")
             }
         }
     }
@@ -138,25 +127,23 @@ struct PageTests {
         }
         let log = RecordingLog.ofRequests()
         let reloadable = Reloadable(table)
-        try await withServer(reloadable.routes, log: log) { port in
-            try await RawConnection.open(port) { connection in
-                for (path, status) in [
-                    ("/v1/problems/rate_limited", 429), ("/v1/problems/invalid_session", 401), ("/v1/disabled", 403),
-                    ("/v1/surprise", 500), ("/v1/list?limit=0", 400),
-                ] {
-                    let answer = try await connection.exchange(get(path, "X-Request-Id: r1\r\n"))
-                    #expect(answer.status == status)
-                    #expect(answer.text == "page r1")
-                    #expect((answer["Retry-After"] != nil) == (status == 429))
-                    #expect((answer["WWW-Authenticate"] != nil) == (status == 401))
-                }
-                #expect(try await connection.exchange(get("/shown")).text == "page")
-                // No handler has been reached.
-                let none = try await connection.exchange(get("/nothing"))
-                #expect(none.code == "not_found")
-                let method = try await connection.exchange(get("/v1/ping", method: "PUT"))
-                #expect(method.code == "method_not_allowed")
+        try await withConnection(reloadable.routes, log: log) { connection in
+            for (path, status) in [
+                ("/v1/problems/rate_limited", 429), ("/v1/problems/invalid_session", 401), ("/v1/disabled", 403),
+                ("/v1/surprise", 500), ("/v1/list?limit=0", 400),
+            ] {
+                let answer = try await connection.exchange(get(path, "X-Request-Id: r1\r\n"))
+                #expect(answer.status == status)
+                #expect(answer.text == "page r1")
+                #expect((answer["Retry-After"] != nil) == (status == 429))
+                #expect((answer["WWW-Authenticate"] != nil) == (status == 401))
             }
+            #expect(try await connection.exchange(get("/shown")).text == "page")
+            // No handler has been reached.
+            let none = try await connection.exchange(get("/nothing"))
+            #expect(none.code == "not_found")
+            let method = try await connection.exchange(get("/v1/ping", method: "PUT"))
+            #expect(method.code == "method_not_allowed")
         }
         #expect(
             log.requests.map { $0.metadata["code"] } == [
@@ -176,14 +163,12 @@ struct PageTests {
             ]
         }
         let reloadable = Reloadable(table("old"))
-        try await withServer(reloadable.routes) { port in
-            try await RawConnection.open(port) { connection in
-                let before = try await connection.exchange(get("/a"))
-                #expect(before.text == "old")
-                reloadable.value = table("new")
-                let after = try await connection.exchange(get("/a"))
-                #expect(after.text == "new")
-            }
+        try await withConnection(reloadable.routes) { connection in
+            let before = try await connection.exchange(get("/a"))
+            #expect(before.text == "old")
+            reloadable.value = table("new")
+            let after = try await connection.exchange(get("/a"))
+            #expect(after.text == "new")
         }
     }
 }

@@ -4,8 +4,7 @@ import Logging
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct ProblemTests {
+@Suite(.timeLimit(.minutes(5))) struct ProblemTests {
     /// The codes that clients know. A line here changes only together with every client.
     static let published: [String: Int] = [
         "invalid_request": 400, "weak_password": 400,
@@ -36,23 +35,20 @@ struct ProblemTests {
     }
 
     @Test func `each code is answered in the form of RFC 9457, with the headers of its status`() async throws {
-        try await withServer { port in
-            try await RawConnection.open(port) { connection in
-                for code in Problem.Code.allCases {
-                    let answer = try await connection.exchange(
-                        "GET /v1/problems/\(code.rawValue) HTTP/1.1\r\nHost: a\r\n\r\n")
-                    #expect(answer.status == Self.published[code.rawValue])
-                    #expect(answer["Content-Type"] == "application/problem+json")
-                    let problem = try #require(answer.json)
-                    #expect(problem["type"]?.string == "/problems/" + code.rawValue)
-                    #expect(problem["title"]?.string == code.title)
-                    #expect(problem["status"]?.integer == Int64(answer.status))
-                    #expect(problem["code"]?.string == code.rawValue)
-                    #expect(problem["requestId"]?.string == answer["X-Request-Id"])
-                    #expect(problem.members?.count == 5)
-                    #expect(answer["WWW-Authenticate"] == (answer.status == 401 ? "Bearer" : nil))
-                    #expect((answer["Retry-After"] != nil) == [429, 503].contains(answer.status))
-                }
+        try await withConnection { connection in
+            for code in Problem.Code.allCases {
+                let answer = try await connection.exchange(get("/v1/problems/\(code.rawValue)"))
+                #expect(answer.status == Self.published[code.rawValue])
+                #expect(answer["Content-Type"] == "application/problem+json")
+                let problem = try #require(answer.json)
+                #expect(problem["type"]?.string == "/problems/" + code.rawValue)
+                #expect(problem["title"]?.string == code.title)
+                #expect(problem["status"]?.integer == Int64(answer.status))
+                #expect(problem["code"]?.string == code.rawValue)
+                #expect(problem["requestId"]?.string == answer["X-Request-Id"])
+                #expect(problem.members?.count == 5)
+                #expect(answer["WWW-Authenticate"] == (answer.status == 401 ? "Bearer" : nil))
+                #expect((answer["Retry-After"] != nil) == [429, 503].contains(answer.status))
             }
         }
     }
@@ -64,36 +60,28 @@ struct ProblemTests {
         ) { writer in
             writer.member("resolutions", ["replace", "keep"])
         }
-        try await withServer([Route(.get, "/conflict") { _ in throw problem }]) { port in
-            let answer = try await RawConnection.open(port) { connection in
-                try await connection.exchange("GET /conflict HTTP/1.1\r\nHost: a\r\nX-Request-Id: r\r\n\r\n")
-            }
-            #expect(
-                answer.text == #"{"type":"/problems/provider_already_linked","title":"\#(problem.code.title)","#
-                    + #""status":409,"code":"provider_already_linked","requestId":"r","detail":"A sentence.","#
-                    + #""errors":[{"field":"a.b","reason":"invalid"}],"resolutions":["replace","keep"]}"#)
-            #expect(answer["Retry-After"] == "7")
+        let answer = try await withConnection([Route(.get, "/conflict") { _ in throw problem }]) { connection in
+            try await connection.exchange(get("/conflict", "X-Request-Id: r\r\n"))
         }
+        #expect(
+            answer.text == #"{"type":"/problems/provider_already_linked","title":"\#(problem.code.title)","#
+                + #""status":409,"code":"provider_already_linked","requestId":"r","detail":"A sentence.","#
+                + #""errors":[{"field":"a.b","reason":"invalid"}],"resolutions":["replace","keep"]}"#)
+        #expect(answer["Retry-After"] == "7")
     }
 
     @Test func `an error of another layer is answered as it says`() async throws {
         let log = RecordingLog.ofRequests()
-        try await withServer(log: log) { port in
-            let answer = try await RawConnection.open(port) { connection in
-                try await connection.exchange("GET /v1/disabled HTTP/1.1\r\nHost: a\r\n\r\n")
-            }
-            #expect(answer.code == "account_disabled")
-            #expect(!answer.text.contains("by_admin"))
-        }
+        let answer = try await withConnection(log: log) { try await $0.exchange(get("/v1/disabled")) }
+        #expect(answer.code == "account_disabled")
+        #expect(!answer.text.contains("by_admin"))
         #expect(log.requests.map { $0.metadata["reason"] } == ["by_admin"])
     }
 
     @Test func `an unexpected error gives the client its request id and nothing else`() async throws {
         let log = RecordingLog.ofRequests()
-        let answer = try await withServer(log: log) { port in
-            try await RawConnection.open(port) { connection in
-                try await connection.exchange("GET /v1/surprise HTTP/1.1\r\nHost: a\r\nX-Request-Id: r-1\r\n\r\n")
-            }
+        let answer = try await withConnection(log: log) { connection in
+            try await connection.exchange(get("/v1/surprise", "X-Request-Id: r-1\r\n"))
         }
         #expect(answer.status == 500)
         #expect(answer.code == "internal_error")

@@ -178,6 +178,11 @@ struct Answer {
 
     var code: String? { json?["code"]?.string }
 
+    /// The errors of a problem, each as `field reason`.
+    var errors: [String]? {
+        json?["errors"]?.elements?.map { "\($0["field"]?.string ?? "") \($0["reason"]?.string ?? "")" }
+    }
+
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 

@@ -3,11 +3,8 @@ import TestSupport
 import Testing
 
 /// Bodies that do not arrive: whom they leave without a connection.
-@Suite(.timeLimit(.minutes(5)))
-struct ReceivedBodyTests {
-    private static func limits(
-        connections: Int = 2048, perNetwork: Int = 0, bodies: Int = 512
-    ) -> ServerLimits {
+@Suite(.timeLimit(.minutes(5))) struct ReceivedBodyTests {
+    private static func limits(connections: Int = 2048, perNetwork: Int = 0, bodies: Int = 512) -> ServerLimits {
         var limits = ServerLimits.uncontended
         limits.connections = connections
         limits.connectionsPerNetwork = perNetwork
@@ -68,9 +65,7 @@ struct ReceivedBodyTests {
                 }
                 let status = try await first.exchange("ten by").status
                 #expect(status != 503)
-                try await RawConnection.open(port) { fourth in
-                    try await Self.begin(&fourth)
-                }
+                try await RawConnection.open(port) { try await Self.begin(&$0) }
             }
         }
         #expect(log.entries.contains { $0.metadata["reason"] == "bodies" })
@@ -114,9 +109,7 @@ struct ReceivedBodyTests {
                         let status = try await third.exchange(Self.half(from: "2001:db8:1:3::1")).status
                         #expect(status == 503)
                     }
-                    try await RawConnection.open(port) { other in
-                        try await Self.begin(&other, from: "2001:db8:2:1::1")
-                    }
+                    try await RawConnection.open(port) { try await Self.begin(&$0, from: "2001:db8:2:1::1") }
                 }
             }
         }
@@ -149,16 +142,14 @@ struct ReceivedBodyTests {
     }
 
     @Test func `chunk extensions count for the body that they come with`() async throws {
-        try await withServer(limits: Self.limits()) { port in
-            try await RawConnection.open(port) { connection in
-                let chunk = "1;\(String(repeating: "x", count: 8_000))\r\na\r\n"
-                try await connection.send("POST /v1/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
-                // 800 kB for a hundred bytes; the server may answer and close before they are all sent.
-                connection.sendEventually(Array(String(repeating: chunk, count: 100).utf8))
-                let answer = try await connection.answer()
-                #expect(answer.status == 400)
-                #expect(answer.code == "invalid_request")
-            }
+        try await withConnection(limits: Self.limits()) { connection in
+            let chunk = "1;\(String(repeating: "x", count: 8_000))\r\na\r\n"
+            try await connection.send("POST /v1/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            // 800 kB for a hundred bytes; the server may answer and close before they are all sent.
+            connection.sendEventually(Array(String(repeating: chunk, count: 100).utf8))
+            let answer = try await connection.answer()
+            #expect(answer.status == 400)
+            #expect(answer.code == "invalid_request")
         }
     }
 }

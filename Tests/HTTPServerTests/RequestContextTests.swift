@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 /// The metadata that all log lines of a request have in common, from whichever layer.
-@Suite(.timeLimit(.minutes(5)))
-struct RequestContextTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestContextTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let span = "00f067aa0ba902b7"
 
@@ -19,18 +18,16 @@ struct RequestContextTests {
             await Task { deep.info("further") }.value
             return .empty()
         }
-        try await withServer([route], log: log) { port in
-            try await RawConnection.open(port) { connection in
-                for request in requests { _ = try await connection.exchange(request) }
-            }
+        try await withConnection([route], log: log) { connection in
+            for request in requests { _ = try await connection.exchange(request) }
         }
         return log.entries
     }
 
     @Test func `every line of a request names it and its trace`() async throws {
         let lines = try await lines(of: [
-            "GET /v1/deep HTTP/1.1\r\nHost: a\r\nX-Request-Id: one\r\nTraceparent: 00-\(Self.trace)-\(Self.span)-01\r\n\r\n",
-            "GET /v1/deep HTTP/1.1\r\nHost: a\r\nX-Request-Id: two\r\n\r\n",
+            get("/v1/deep", "X-Request-Id: one\r\nTraceparent: 00-\(Self.trace)-\(Self.span)-01\r\n"),
+            get("/v1/deep", "X-Request-Id: two\r\n"),
         ])
         let messages = ["near", "far", "further", "request"]
         let one = lines.filter { $0.metadata["requestId"] == "one" }
@@ -60,11 +57,7 @@ struct RequestContextTests {
             request.note(email: "bird@example.com")
             return .empty()
         }
-        try await withServer([route], log: log) { port in
-            try await RawConnection.open(port) { connection in
-                _ = try await connection.exchange("GET /v1/mail HTTP/1.1\r\nHost: a\r\n\r\n")
-            }
-        }
+        try await withConnection([route], log: log) { _ = try await $0.exchange(get("/v1/mail")) }
         let line = try #require(log.requests.first)
         #expect(line.metadata["client"] == "(personal)")
         #expect(line.metadata["email"] == "(personal)")

@@ -3,16 +3,12 @@ import Logging
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct RequestLogTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestLogTests {
     @Test func `each request gets one line that names its route`() async throws {
         let log = RecordingLog.ofRequests()
-        try await withServer(log: log) { port in
-            try await RawConnection.open(port) { connection in
-                for target in ["/v1/ping", "/v1/things/t-1", "/v1/none", "/v1/surprise"] {
-                    _ = try await connection.exchange(
-                        "GET \(target) HTTP/1.1\r\nHost: a\r\nX-Request-Id: id\(target.utf8.count)\r\n\r\n")
-                }
+        try await withConnection(log: log) { connection in
+            for target in ["/v1/ping", "/v1/things/t-1", "/v1/none", "/v1/surprise"] {
+                _ = try await connection.exchange(get(target, "X-Request-Id: id\(target.utf8.count)\r\n"))
             }
         }
         let lines = log.requests
@@ -29,21 +25,19 @@ struct RequestLogTests {
         let log = RecordingLog.ofRequests()
         let secret = Demo.secret
         let requests = [
-            "GET /v1/list?cursor=\(secret) HTTP/1.1\r\nHost: a\r\n\r\n",
-            "GET /v1/\(secret) HTTP/1.1\r\nHost: a\r\n\r\n",
+            get("/v1/list?cursor=\(secret)"),
+            get("/v1/\(secret)"),
             "GET /v1/things/\(secret) HTTP/1.1\r\nHost: \(secret)\r\n\r\n",
-            "GET /v1/who HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(secret)\r\nUser-Agent: \(secret)\r\n\r\n",
-            "GET /v1/ping HTTP/1.1\r\nHost: a\r\nX-Request-Id: \(secret)!\r\n\r\n",
+            get("/v1/who", "Authorization: Bearer \(secret)\r\nUser-Agent: \(secret)\r\n"),
+            get("/v1/ping", "X-Request-Id: \(secret)!\r\n"),
             "POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n"
                 + #"{"\#(secret)":"a"}"#.padding(22),
             "POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Type: \(secret)\r\nContent-Length: 2\r\n\r\n{}",
-            "GET /v1/surprise?\(secret) HTTP/1.1\r\nHost: a\r\n\r\n",
+            get("/v1/surprise?\(secret)"),
             "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\(secret)\r\n\r\n",
         ]
         try await withServer(log: log) { port in
-            for request in requests {
-                _ = try await RawConnection.open(port) { try await $0.exchange(request) }
-            }
+            for request in requests { _ = try await RawConnection.open(port) { try await $0.exchange(request) } }
         }
         #expect(log.requests.count == requests.count)
         for line in log.entries {
@@ -54,12 +48,10 @@ struct RequestLogTests {
 
     @Test func `no line break reaches the log`() async throws {
         let log = RecordingLog.ofRequests()
-        try await withServer(log: log) { port in
-            try await RawConnection.open(port) { connection in
-                _ = try await connection.exchange("GET /v1/ping?a%0D%0Ab HTTP/1.1\r\nHost: a\r\n\r\n")
-                _ = try await connection.exchange("GET /v1/%0D%0Ax HTTP/1.1\r\nHost: a\r\n\r\n")
-                _ = try await connection.exchange("GET /v1/surprise HTTP/1.1\r\nHost: a\r\n\r\n")
-            }
+        try await withConnection(log: log) { connection in
+            _ = try await connection.exchange(get("/v1/ping?a%0D%0Ab"))
+            _ = try await connection.exchange(get("/v1/%0D%0Ax"))
+            _ = try await connection.exchange(get("/v1/surprise"))
         }
         for line in log.entries {
             for value in line.metadata.values { #expect(value.utf8.allSatisfy { $0 >= 0x20 }, "\(value)") }

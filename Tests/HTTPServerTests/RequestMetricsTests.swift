@@ -5,8 +5,7 @@ import NIOPosix
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct RequestMetricsTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestMetricsTests {
     private static let requests = "countersign_http_requests_total"
     private static let seconds = "countersign_http_request_seconds"
 

@@ -7,8 +7,7 @@ import ServiceLifecycle
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct ShutdownTests {
+@Suite(.timeLimit(.minutes(5))) struct ShutdownTests {
     /// Two listeners as in production: the private one with the health routes first, so that it is shut down last.
     ///
     /// - Parameter drain: is passed at the end of the drain; `nil` for one that is over at once.
@@ -158,8 +157,7 @@ struct ShutdownTests {
                 .init(name: "public", host: "127.0.0.1", port: port), routes: [],
                 group: .singletonMultiThreadedEventLoopGroup, logger: .silent)
             let error = await #expect(throws: Listener.BindError.self) { try await second.run() }
-            #expect(
-                error?.description == "The public listener can't use 127.0.0.1:\(port): Address already in use.")
+            #expect(error?.description == "The public listener can't use 127.0.0.1:\(port): Address already in use.")
         }
     }
 }

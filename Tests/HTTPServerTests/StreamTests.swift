@@ -9,8 +9,7 @@ import TestSupport
 import Testing
 
 /// Responses whose body is made while it is sent.
-@Suite(.timeLimit(.minutes(5)))
-struct StreamTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamTests {
     private static let part = [UInt8](repeating: UInt8(ascii: "x"), count: 64 * 1024)
 
     private static func streamed(
@@ -68,21 +67,19 @@ struct StreamTests {
                 try await body.write([UInt8](repeating: UInt8(ascii: "a") + UInt8(size % 7), count: size))
             }
         }
-        try await withServer([route, Self.ping]) { port in
-            try await RawConnection.open(port) { client in
-                try await client.send(get("/v1/parts") + get("/v1/ping"))
-                let answer = try await client.answer()
-                #expect(answer.status == 200)
-                #expect(answer["Transfer-Encoding"] == "chunked")
-                #expect(answer["Content-Length"] == nil)
-                #expect(answer["Content-Type"] == "text/plain")
-                #expect(answer["X-Request-Id"] != nil)
-                let rest = String(repeating: "d", count: 200_000)
-                #expect(answer.text == "dddb" + rest)
-                // Each has a deadline of its own.
-                #expect(answer.chunks == [3, 1, 65_536, 65_536, 65_536, 3_392])
-                #expect(try await client.answer().json?["pong"]?.bool == true)
-            }
+        try await withConnection([route, Self.ping]) { client in
+            try await client.send(get("/v1/parts") + get("/v1/ping"))
+            let answer = try await client.answer()
+            #expect(answer.status == 200)
+            #expect(answer["Transfer-Encoding"] == "chunked")
+            #expect(answer["Content-Length"] == nil)
+            #expect(answer["Content-Type"] == "text/plain")
+            #expect(answer["X-Request-Id"] != nil)
+            let rest = String(repeating: "d", count: 200_000)
+            #expect(answer.text == "dddb" + rest)
+            // Each has a deadline of its own.
+            #expect(answer.chunks == [3, 1, 65_536, 65_536, 65_536, 3_392])
+            #expect(try await client.answer().json?["pong"]?.bool == true)
         }
     }
 
@@ -91,28 +88,24 @@ struct StreamTests {
             try await body.write(Array("one ".utf8))
             try await body.write(Array("two".utf8))
         }
-        try await withServer([route]) { port in
-            try await RawConnection.open(port) { client in
-                try await client.send(get("/v1/parts", version: "1.0"))
-                let (text, isReset) = try await client.readToCut()
-                #expect(text.hasSuffix("\r\n\r\none two"))
-                #expect(!text.lowercased().contains("transfer-encoding"))
-                #expect(text.contains("Connection: close"))
-                #expect(!isReset)
-            }
+        try await withConnection([route]) { client in
+            try await client.send(get("/v1/parts", version: "1.0"))
+            let (text, isReset) = try await client.readToCut()
+            #expect(text.hasSuffix("\r\n\r\none two"))
+            #expect(!text.lowercased().contains("transfer-encoding"))
+            #expect(text.contains("Connection: close"))
+            #expect(!isReset)
         }
     }
 
     @Test func `HEAD makes no body`() async throws {
         let route = Self.streamed("/v1/parts") { _ in Issue.record("the body was made") }
-        try await withServer([route, Self.ping]) { port in
-            try await RawConnection.open(port) { client in
-                try await client.send("HEAD /v1/parts HTTP/1.1\r\nHost: a\r\n\r\n")
-                let answer = try await client.answer(toHead: true)
-                #expect(answer.status == 200)
-                #expect(answer["Content-Length"] == nil)
-                #expect(try await client.exchange(get("/v1/ping")).status == 200)
-            }
+        try await withConnection([route, Self.ping]) { client in
+            try await client.send(get("/v1/parts", method: "HEAD"))
+            let answer = try await client.answer(toHead: true)
+            #expect(answer.status == 200)
+            #expect(answer["Content-Length"] == nil)
+            #expect(try await client.exchange(get("/v1/ping")).status == 200)
         }
     }
 
@@ -123,13 +116,11 @@ struct StreamTests {
             try await body.write(Array("half".utf8))
             throw Demo.Surprise()
         }
-        try await withServer([route], log: log) { port in
-            try await RawConnection.open(port) { client in
-                try await client.send(get("/v1/parts", version: version))
-                let (text, isReset) = try await client.readToCut()
-                #expect(isReset)
-                #expect(!text.contains("0\r\n\r\n"))
-            }
+        try await withConnection([route], log: log) { client in
+            try await client.send(get("/v1/parts", version: version))
+            let (text, isReset) = try await client.readToCut()
+            #expect(isReset)
+            #expect(!text.contains("0\r\n\r\n"))
         }
         let line = try #require(log.entries.first { $0.message == "response cut off" })
         #expect(line.level == .error)
@@ -225,12 +216,30 @@ struct StreamTests {
                 try await pollingPause()
             }
         }
-        try await withServer([quiet]) { port in
-            try await RawConnection.open(port) { client in
-                try await client.send(get("/v1/quiet", version: version))
-                client.finishSending()
-                for await _ in ended {}
-            }
+        try await withConnection([quiet]) { client in
+            try await client.send(get("/v1/quiet", version: version))
+            client.finishSending()
+            for await _ in ended {}
+        }
+    }
+
+    // MARK: Shutdown
+
+    /// A listener in a group that the body shuts down.
+    private static func withGroup(
+        _ routes: [Route], finish: Duration, _ body: @Sendable (_ port: Int, ServiceGroup) async throws -> Void
+    ) async throws {
+        var configuration = Listener.Configuration(name: "public", host: "127.0.0.1", port: 0)
+        configuration.limits = .uncontended
+        configuration.finish = finish
+        try await withServices { [configuration] report in
+            [
+                Listener(
+                    configuration, routes: routes, group: .singletonMultiThreadedEventLoopGroup, logger: .silent,
+                    onListening: report)
+            ]
+        } body: { ports, group in
+            try await body(ports[0], group)
         }
     }
 
@@ -241,20 +250,11 @@ struct StreamTests {
             await gate.pass()
             try await body.write(Array("two".utf8))
         }
-        var configuration = Listener.Configuration(name: "public", host: "127.0.0.1", port: 0)
-        configuration.limits = .uncontended
-        configuration.finish = .seconds(30)
-        try await withServices { report in
-            [
-                Listener(
-                    configuration, routes: [slow, Self.ping], group: .singletonMultiThreadedEventLoopGroup,
-                    logger: .silent, onListening: report)
-            ]
-        } body: { ports, group in
-            try await RawConnection.open(ports[0]) { client in
+        try await Self.withGroup([slow, Self.ping], finish: .seconds(30)) { port, group in
+            try await RawConnection.open(port) { client in
                 try await client.send(get("/v1/slow"))
                 await gate.waitForArrival()
-                try await RawConnection.open(ports[0]) { idle in
+                try await RawConnection.open(port) { idle in
                     #expect(try await idle.exchange(get("/v1/ping")).status == 200)
                     await group.triggerGracefulShutdown()
                     try await idle.expectEnd()
@@ -272,17 +272,8 @@ struct StreamTests {
             try await body.write(Array("one".utf8))
             await gate.pass()
         }
-        var configuration = Listener.Configuration(name: "public", host: "127.0.0.1", port: 0)
-        configuration.limits = .uncontended
-        configuration.finish = .milliseconds(100)
-        try await withServices { report in
-            [
-                Listener(
-                    configuration, routes: [slow], group: .singletonMultiThreadedEventLoopGroup,
-                    logger: .silent, onListening: report)
-            ]
-        } body: { ports, group in
-            try await RawConnection.open(ports[0]) { client in
+        try await Self.withGroup([slow], finish: .milliseconds(100)) { port, group in
+            try await RawConnection.open(port) { client in
                 try await client.send(get("/v1/slow", version: "1.0"))
                 await gate.waitForArrival()
                 await group.triggerGracefulShutdown()

@@ -40,6 +40,16 @@ func withServer<Result: Sendable>(
     }
 }
 
+/// A connection to a listener of its own, for as long as `body` runs.
+func withConnection<Result: Sendable>(
+    _ routes: [Route] = Demo.routes, limits: ServerLimits? = nil, log: RecordingLog = .ofRequests(),
+    readsByItself: Bool = true, _ body: @Sendable (inout RawConnection) async throws -> Result
+) async throws -> Result {
+    try await withServer(routes, limits: limits, log: log) { port in
+        try await RawConnection.open(port, readsByItself: readsByItself) { try await body(&$0) }
+    }
+}
+
 /// Runs services in a group until `body` is done, then shuts the group down and waits for its end.
 ///
 /// - Parameter make: gets the closure to which each listener reports its port.

@@ -1,11 +1,11 @@
 import Primitives
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
 /// The values that need no connection.
-@Suite
-struct ValueTests {
+@Suite struct ValueTests {
     // MARK: Bearer
 
     @Test(arguments: ["Bearer abc", "bearer abc", "BEARER   abc"])
@@ -81,26 +81,14 @@ struct ValueTests {
 
     @Test func `the client is the nearest address that no trusted proxy has`() throws {
         let proxies = try #require(TrustedProxies(["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"]))
-        let cases: [(peer: String, forwarded: [String], client: String)] = [
-            ("203.0.113.1", ["198.51.100.7"], "203.0.113.1"),
-            ("10.1.2.3", [], "10.1.2.3"),
-            ("10.1.2.3", ["198.51.100.7"], "198.51.100.7"),
-            ("10.1.2.3", ["1.1.1.1, 198.51.100.7"], "198.51.100.7"),
-            ("10.1.2.3", ["1.1.1.1, 198.51.100.7, 192.0.2.1"], "198.51.100.7"),
-            ("10.1.2.3", ["1.1.1.1", "198.51.100.7", "192.0.2.1"], "198.51.100.7"),
-            ("10.1.2.3", ["10.9.9.9"], "10.9.9.9"),
-            ("10.1.2.3", ["198.51.100.7, junk"], "10.1.2.3"),
-            ("10.1.2.3", ["junk, 10.4.4.4"], "10.4.4.4"),
-            ("10.1.2.3", ["198.51.100.7:4711"], "198.51.100.7"),
-            ("10.1.2.3", ["[2a00::5]:4711"], "2a00::5"),
-            ("10.1.2.3", ["2a00::5"], "2a00::5"),
-            ("::ffff:10.1.2.3", ["\t198.51.100.7 "], "198.51.100.7"),
-            ("2001:db8::9", ["198.51.100.7"], "198.51.100.7"),
-            ("192.0.2.2", ["198.51.100.7"], "192.0.2.2"),
-        ]
-        for (peer, forwarded, client) in cases {
-            let address = try #require(IPAddress(peer))
-            #expect(proxies.client(of: address, forwardedFor: forwarded).text == client, "\(peer) \(forwarded)")
+        struct Case: Decodable {
+            let peer: String
+            let forwarded: [String]
+            let client: String
+        }
+        for example in try DataFile("Fixtures/proxies.json").decoded(as: [Case].self) {
+            let client = proxies.client(of: try #require(IPAddress(example.peer)), forwardedFor: example.forwarded)
+            #expect(client.text == example.client, "\(example)")
         }
     }
 

@@ -89,8 +89,7 @@ import Testing
             ("/", "https://issuer.example", false), ("", "/", true),
         ] {
             rules.issuers = [configured]
-            #expect(
-                try Self.rejectionOf("iss", .string(claim), under: rules) == (isAccepted ? nil : .issuerRejected))
+            #expect(try Self.rejectionOf("iss", .string(claim), under: rules) == (isAccepted ? nil : .issuerRejected))
         }
     }
 

@@ -26,9 +26,7 @@ import Testing
         return try #require(examples.first { $0.name.hasPrefix(name) })
     }
 
-    private static func octets(_ text: String?) throws -> [UInt8] {
-        try #require(text.flatMap(Base64URL.decode))
-    }
+    private static func octets(_ text: String?) throws -> [UInt8] { try #require(text.flatMap(Base64URL.decode)) }
 
     @Test func `RFC 7515 A.2 and A.3 hold under their keys and only there`() throws {
         let rsa = try Self.example("RFC 7515 A.2")

@@ -26,9 +26,7 @@ import Testing
         [UInt8]("{\"keys\":[\(entries.joined(separator: ","))]}".utf8)
     }
 
-    private static func text(_ entry: TokenMint.Members) -> String {
-        String(decoding: entry.bytes, as: UTF8.self)
-    }
+    private static func text(_ entry: TokenMint.Members) -> String { String(decoding: entry.bytes, as: UTF8.self) }
 
     /// Why this entry is left out of a set in which another key is usable; `nil` when it is not.
     private static func rejection(of entry: String) throws -> RejectedKey.Reason? {
@@ -164,9 +162,7 @@ import Testing
         even[even.count - 1] &= 0xFE
         #expect(try Self.rejection(of: Self.rsa().with("n", .string(Base64URL.encode(even)))) == .unsound)
         // 1, 0, 2, 65 536, 2^32 + 1, and the modulus itself.
-        let exponents: [[UInt8]] = [
-            [1], [0], [2], [1, 0, 0], [1, 0, 0, 0, 1], try TokenMint.shared.rsa.modulus,
-        ]
+        let exponents: [[UInt8]] = [[1], [0], [2], [1, 0, 0], [1, 0, 0, 0, 1], try TokenMint.shared.rsa.modulus]
         for exponent in exponents {
             #expect(try Self.rejection(of: Self.rsa().with("e", .string(Base64URL.encode(exponent)))) == .unsound)
         }
@@ -189,8 +185,7 @@ import Testing
     @Test func `two keys of one type and one id are used neither`() throws {
         let first = try Self.text(Self.rsa())
         let otherKey = try TokenMint.otherSigner.rsa
-        let second = Self.text(
-            try Self.rsa().with("n", .string(Base64URL.encode(otherKey.modulus))))
+        let second = Self.text(try Self.rsa().with("n", .string(Base64URL.encode(otherKey.modulus))))
         let companion = Self.text(try Self.rsa().with("kid", "companion"))
         let set = try KeySet(parsing: Self.document([first, companion, second]))
         #expect(set.keyIDs == ["companion"])
@@ -241,9 +236,7 @@ import Testing
             ("{\"keys\":[]}", .noUsableKey([])),
             ("{\"keys\":[{}]}", .noUsableKey([RejectedKey(keyID: nil, reason: .keyType)])),
         ]
-        for (text, fault) in faults {
-            #expect(throws: fault) { try KeySet(parsing: [UInt8](text.utf8)) }
-        }
+        for (text, fault) in faults { #expect(throws: fault) { try KeySet(parsing: [UInt8](text.utf8)) } }
     }
 
     @Test func `a set has 64 KiB and 32 keys at most`() throws {

@@ -46,9 +46,7 @@ import Testing
     }
 
     @Test(arguments: try Vectors.realIDTokens)
-    func `a real identity token is refused by another app and under another issuer`(
-        real: Vectors.RealToken
-    ) throws {
+    func `a real identity token is refused by another app and under another issuer`(real: Vectors.RealToken) throws {
         let token = try Self.verified(real)
         var rules = Self.rules(for: real)
         for audience in ["com.example.app", real.audience + "x", String(real.audience.dropLast()), ""] {
@@ -89,9 +87,7 @@ import Testing
     }
 
     @Test(arguments: try Vectors.realAppleNotifications)
-    func `a real notification is accepted as event and refused as identity token`(
-        real: Vectors.RealToken
-    ) throws {
+    func `a real notification is accepted as event and refused as identity token`(real: Vectors.RealToken) throws {
         let token = try Self.verified(real)
         #expect(rejection(of: token, under: Self.rules(for: real), at: real.issuedAt) == .eventToken)
         #expect(rejection(of: token, under: Self.rules(for: real), at: 1_767_225_600) == .eventToken)

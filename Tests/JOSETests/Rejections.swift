@@ -18,9 +18,7 @@ func part(_ index: Int, of token: [UInt8]) -> [UInt8] {
     [UInt8](token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)[index])
 }
 
-func joined(_ parts: [UInt8]...) -> [UInt8] {
-    [UInt8](parts.joined(separator: [UInt8(ascii: ".")]))
-}
+func joined(_ parts: [UInt8]...) -> [UInt8] { [UInt8](parts.joined(separator: [UInt8(ascii: ".")])) }
 
 /// The same token with other octets as signature.
 func resigned(_ token: [UInt8], _ signature: [UInt8]) -> [UInt8] {
@@ -29,7 +27,5 @@ func resigned(_ token: [UInt8], _ signature: [UInt8]) -> [UInt8] {
 
 extension Vectors.RealToken {
     /// The keys that the provider published when the token was new.
-    var keySet: KeySet {
-        get throws { try KeySet(parsing: Vectors.keySet(named: #require(keySets.first))) }
-    }
+    var keySet: KeySet { get throws { try KeySet(parsing: Vectors.keySet(named: #require(keySets.first))) } }
 }

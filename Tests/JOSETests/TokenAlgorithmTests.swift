@@ -114,9 +114,7 @@ import Testing
     @Test func `a caller that allows one algorithm gets no other`() throws {
         let mint = try TokenMint.shared
         let token = try mint.token(Self.claims, by: .es256)
-        #expect(throws: TokenRejection.algorithmRejected) {
-            try UnverifiedToken(token, allowedAlgorithms: [.rs256])
-        }
+        #expect(throws: TokenRejection.algorithmRejected) { try UnverifiedToken(token, allowedAlgorithms: [.rs256]) }
         #expect(try UnverifiedToken(token, allowedAlgorithms: [.es256]).algorithm == .es256)
     }
 

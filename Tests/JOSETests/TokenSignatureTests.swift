@@ -37,9 +37,7 @@ import Testing
             Array(signature.dropLast()), Array(signature.dropFirst()), signature + [0], [0] + signature,
             signature + signature, Array(signature.prefix(1)),
         ]
-        for other in lengths {
-            #expect(try Self.rejectionOf(resigned(token, other)) == .signatureMismatch)
-        }
+        for other in lengths { #expect(try Self.rejectionOf(resigned(token, other)) == .signatureMismatch) }
     }
 
     @Test(arguments: [SignatureAlgorithm.rs256, .es256])

@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct TokenStructureTests {
-    private static func valid() throws -> [UInt8] {
-        try TokenMint.shared.token(["sub": "subject"])
-    }
+    private static func valid() throws -> [UInt8] { try TokenMint.shared.token(["sub": "subject"]) }
 
     private static func rejectionOf(_ token: [UInt8]) throws -> TokenRejection? {
         rejection(of: token, by: try TokenMint.shared.keySet)

@@ -28,39 +28,13 @@ import Testing
         #expect(result.source.contains("embedded: [Migration] = [\n    ]"))
     }
 
-    @Test(
-        arguments: [
-            (["0001_create.up.sql": "-- why\n"], "named NNNN_verb_object"),
-            (["1_create_a.up.sql": "-- why\n"], "named NNNN_verb_object"),
-            (["0001_Create_a.up.sql": "-- why\n"], "named NNNN_verb_object"),
-            (["0001_create_a.sql": "-- why\n"], "named NNNN_verb_object"),
-            (["README.md": "-- why\n"], "named NNNN_verb_object"),
-            (
-                ["0001_create_a.up.sql": "-- why\n"],
-                "0001_create_a.down.sql: error: this half of the migration is missing"
-            ),
-            (["0002_create_a.up.sql": "-- why\n"], "must be numbered 0001"),
-            (["0001_create_a.up.sql": "-- why\n", "0003_create_b.up.sql": "-- why\n"], "must be numbered 0002"),
-            (["0001_create_a.up.sql": "-- why\n", "0001_create_b.up.sql": "-- why\n"], "already called create_a"),
-            (["0001_create_a.up.sql": "CREATE TABLE a ();\n"], "the first line says why"),
-            (["0001_create_a.up.sql": "-- \n"], "the first line says why"),
-            (["0001_create_a.up.sql": ""], "the first line says why"),
-            (["0001_create_a.up.sql": "-- why\r\n"], "LF line ends"),
-            (["0001_create_a.up.sql": "-- why\n\0"], "no control character"),
-            (["0001_create_a.up.sql": "-- why\nSELECT 1"], "no line end"),
-            (
-                ["0001_index_a.up.sql": "-- no-transaction\n", "0001_index_a.down.sql": "-- why\n"],
-                "0001_index_a.down.sql: error: the other direction runs outside a transaction"
-            ),
-            (servesFrom("-- why\n-- serves-from: 1\n"), servesFromFault),
-            (servesFrom("-- why\n-- serves-from: 0000\n"), servesFromFault),
-            (servesFrom("-- why\n-- serves-from: 0002\n"), servesFromFault),
-            (servesFrom("-- why\n--serves-from: 0001\n"), servesFromFault),
-            (servesFrom("-- why\n-- serves-from: 0001 or so\n"), servesFromFault),
-            (servesFrom("-- why\n-- serves-from: 0001\n-- serves-from: 0001\n"), servesFromFault),
-            (servesFrom("-- why\nSELECT 1;\n-- serves-from: 0001\n"), servesFromFault),
-            (servesFrom("-- why\n", down: "-- why\n-- serves-from: 0001\n"), servesFromFault),
-        ] as [([String: String], String)])
+    /// By what the sentence says.
+    private static let refused = Result {
+        let files = try DataFile("Fixtures/refused-migrations.json").decoded(as: [String: [[String: String]]].self)
+        return files.flatMap { sentence, all in all.map { ($0, sentence) } }
+    }
+
+    @Test(arguments: try refused.get())
     func `a file that breaks a rule stops the build with a sentence`(files: [String: String], sentence: String)
         async throws
     {
@@ -72,15 +46,10 @@ import Testing
     }
 
     @Test func `a migration may name itself as the first to serve from`() async throws {
-        let result = try await embed(Self.servesFrom("-- why\n-- serves-from: 0001\n"))
+        let result = try await embed([
+            "0001_drop_a.up.sql": "-- why\n-- serves-from: 0001\n", "0001_drop_a.down.sql": "-- why\n",
+        ])
         #expect(result.code == 0, "\(result.message)")
-    }
-
-    private static let servesFromFault =
-        "0001_drop_a.up.sql: error: \"-- serves-from: NNNN\" is one line of the comment"
-
-    private static func servesFrom(_ up: String, down: String = "-- why\n") -> [String: String] {
-        ["0001_drop_a.up.sql": up, "0001_drop_a.down.sql": down]
     }
 
     @Test func `a new migration passes the build, and takes the next number`() async throws {

@@ -40,9 +40,7 @@ import Testing
             VALUES (\(Int32(migration.version)), \(migration.name), \(migration.checksum))
             ON CONFLICT (version) DO UPDATE SET finished_at = NULL
             """)
-        for statement in script.statements.prefix(count) {
-            try await database.execute(SQL(unsafeSQL: statement.text))
-        }
+        for statement in script.statements.prefix(count) { try await database.execute(SQL(unsafeSQL: statement.text)) }
     }
 
     @Test(arguments: tried.map(\.version))

@@ -27,9 +27,7 @@ extension ScratchDatabase {
 }
 
 extension Database {
-    func count(_ sql: SQL) async throws -> Int64 {
-        try await query(sql, as: Int64.self).first ?? -1
-    }
+    func count(_ sql: SQL) async throws -> Int64 { try await query(sql, as: Int64.self).first ?? -1 }
 
     func migrator(_ migrations: [Migration], service: ServiceRole? = nil) -> Migrator {
         Migrator(database: self, migrations: migrations, service: service, logger: .silent)

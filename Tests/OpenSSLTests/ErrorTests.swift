@@ -87,9 +87,7 @@ struct `Errors` {
     }
 
     @Test func `the description says nothing, the debug description says where and why`() throws {
-        let error = try #require(throws: OpenSSLError.self) {
-            try PublicKey(p256X: Array(1...32), y: Array(1...32))
-        }
+        let error = try #require(throws: OpenSSLError.self) { try PublicKey(p256X: Array(1...32), y: Array(1...32)) }
         #expect("\(error)" == "A cryptographic operation failed.")
         #expect(error.debugDescription.contains("EVP_PKEY_fromdata"))
         #expect(error.debugDescription.contains(error.reason))

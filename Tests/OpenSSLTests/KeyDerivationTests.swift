@@ -4,29 +4,20 @@ import Testing
 @testable import OpenSSL
 
 struct `Key derivation` {
-    /// RFC 5869 A.1 – A.3.
-    @Test(
-        arguments: [
-            (
-                [UInt8](repeating: 0x0b, count: 22), Array(0...12), Array(0xf0...0xf9), 42,
-                "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"
-            ),
-            (
-                Array(0...0x4f), Array(0x60...0xaf), Array(0xb0...0xff), 82,
-                """
-                b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41c65e590e09\
-                da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87
-                """
-            ),
-            (
-                [UInt8](repeating: 0x0b, count: 22), [], [], 42,
-                "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"
-            ),
-        ] as [([UInt8], [UInt8], [UInt8], Int, String)])
-    func `HKDF gives the keys of RFC 5869`(
-        key: [UInt8], salt: [UInt8], info: [UInt8], count: Int, derived: String
-    ) throws {
-        #expect(try HKDFSHA256.derive(from: key, salt: salt, info: info, count: count).hex == derived)
+    /// In hexadecimal.
+    struct KeyVector: Decodable, Sendable {
+        let key: String
+        let salt: String
+        let info: String
+        let derived: String
+    }
+
+    @Test(arguments: try publishedVectors("rfc5869_hkdf_sha256.json", as: KeyVector.self))
+    func `HKDF gives the keys of RFC 5869`(vector: KeyVector) throws {
+        let (salt, info) = ([UInt8](hex: vector.salt), [UInt8](hex: vector.info))
+        let count = vector.derived.utf8.count / 2
+        let derived = try HKDFSHA256.derive(from: [UInt8](hex: vector.key), salt: salt, info: info, count: count)
+        #expect(derived.hex == vector.derived)
     }
 
     @Test func `a label is the info of HKDF, with no salt`() throws {
@@ -52,31 +43,28 @@ struct `Key derivation` {
         #expect(throws: OpenSSLError.self) { try HKDFSHA256.derive(from: [], label: "", count: 32) }
     }
 
-    struct ScryptVectors: Decodable {
-        struct Vector: Decodable {
-            let password: String
-            let salt: String
-            let n: UInt64
-            let r: UInt32
-            let p: UInt32
-            let count: Int
-            let hex: String
+    struct ScryptVector: Decodable, Sendable {
+        let password: String
+        let salt: String
+        let n: UInt64
+        let r: UInt32
+        let p: UInt32
+        let count: Int
+        let hex: String
 
-            private enum CodingKeys: String, CodingKey {
-                case password
-                case salt
-                case n = "N"
-                case r
-                case p
-                case count = "dkLen"
-                case hex
-            }
+        private enum CodingKeys: String, CodingKey {
+            case password
+            case salt
+            case n = "N"
+            case r
+            case p
+            case count = "dkLen"
+            case hex
         }
-        let vectors: [Vector]
     }
 
     @Test func `scrypt gives the keys of RFC 7914`() throws {
-        let published = try Vectors.rfc("rfc7914_scrypt.json", as: ScryptVectors.self).vectors
+        let published = try publishedVectors("rfc7914_scrypt.json", as: ScryptVector.self)
         #expect(published.count == 3)
         for vector in published {
             let derived = try Scrypt.derive(

@@ -1,5 +1,6 @@
 import OpenSSL
 import Primitives
+import TestSupport
 
 extension [UInt8] {
     /// Reads the hexadecimal of the RFCs, which is broken by spaces and lines.
@@ -33,3 +34,12 @@ extension RSAPrivateKey {
 
 /// One pair per test run: finding primes takes longer than all the tests that use them.
 let rsaKey = Result { try RSAPrivateKey(bits: 2048) }
+
+private struct Published<Vector: Decodable>: Decodable {
+    let vectors: [Vector]
+}
+
+/// The examples of an RFC, from a file of `Vectors`.
+func publishedVectors<Vector: Decodable>(_ file: String, as type: Vector.Type) throws -> [Vector] {
+    try Vectors.rfc(file, as: Published<Vector>.self).vectors
+}

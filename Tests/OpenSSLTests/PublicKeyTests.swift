@@ -72,9 +72,7 @@ struct `Public keys` {
     ])
     func `an exponent that is not odd in 3 ... 2^32 is refused`(exponent: [UInt8]) throws {
         let modulus = try modulus()
-        let error = try #require(throws: OpenSSLError.self) {
-            try PublicKey(rsaModulus: modulus, exponent: exponent)
-        }
+        let error = try #require(throws: OpenSSLError.self) { try PublicKey(rsaModulus: modulus, exponent: exponent) }
         #expect(error.reason == "exponent not odd in 3 ... 2^32")
     }
 

@@ -31,8 +31,7 @@ struct AppleSecretVerifier {
     }
 }
 
-@Suite
-struct AppleClientSecretTests {
+@Suite struct AppleClientSecretTests {
     private func endpoint(
         _ teams: [AppleTokenEndpoint.Configuration.Team], tokenURL: String = "http://127.0.0.1:1/token"
     ) throws -> AppleTokenEndpoint {
@@ -52,8 +51,7 @@ struct AppleClientSecretTests {
         try endpoint.clientSecret(for: AppleFixture.clientID, at: Timestamp(seconds: time))
     }
 
-    @Test
-    func `a secret says what Apple asks for and nothing else`() throws {
+    @Test func `a secret says what Apple asks for and nothing else`() throws {
         let secret = try secret(endpoint([team()]), at: referenceTime)
         let token = try UnverifiedToken(Array(secret.utf8)).verified(by: TokenMint.shared.p256.publicKey)
         #expect(token.header.members?.map(\.name) == ["alg", "kid"])
@@ -67,8 +65,7 @@ struct AppleClientSecretTests {
         #expect(token.claims["exp"]?.integer == referenceTime - 900 + 3_600)
     }
 
-    @Test
-    func `the audience is Apple's wherever the requests go`() throws {
+    @Test func `the audience is Apple's wherever the requests go`() throws {
         let secret = try secret(endpoint([team()], tokenURL: "http://localhost:9/apple/token"), at: referenceTime)
         #expect(try AppleSecretVerifier().accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
     }
@@ -85,8 +82,7 @@ struct AppleClientSecretTests {
         }
     }
 
-    @Test
-    func `Apple's check refuses what is too old, too long, another's or forged`() throws {
+    @Test func `Apple's check refuses what is too old, too long, another's or forged`() throws {
         let verifier = try AppleSecretVerifier()
         let secret = try secret(endpoint([team()]), at: referenceTime)
         #expect(try verifier.accepts(secret, clientID: AppleFixture.clientID, at: referenceTime + 2_699))
@@ -103,8 +99,7 @@ struct AppleClientSecretTests {
 
     // MARK: Kept and renewed
 
-    @Test
-    func `a secret is kept for half an hour`() throws {
+    @Test func `a secret is kept for half an hour`() throws {
         let endpoint = try endpoint([team()])
         // ES256 has no two equal signatures: what is equal was kept.
         let first = try secret(endpoint, at: referenceTime)
@@ -114,8 +109,7 @@ struct AppleClientSecretTests {
         #expect(try secret(endpoint, at: referenceTime + 3_599) == second)
     }
 
-    @Test
-    func `a clock that is set back gets a secret of its own time`() throws {
+    @Test func `a clock that is set back gets a secret of its own time`() throws {
         let endpoint = try endpoint([team()])
         let first = try secret(endpoint, at: referenceTime)
         for now in [referenceTime - 1, referenceTime - 86_400] {
@@ -125,8 +119,7 @@ struct AppleClientSecretTests {
         }
     }
 
-    @Test
-    func `each client has its own and each team its own key`() throws {
+    @Test func `each client has its own and each team its own key`() throws {
         let other = try P256PrivateKey()
         let endpoint = try endpoint([
             team(), team("OTHER12345", keyID: "OTHERKEY12", key: other, clientIDs: ["com.example.torch"]),
@@ -145,8 +138,7 @@ struct AppleClientSecretTests {
         #expect(throws: EndpointRefusal.notConfigured) { try endpoint.clientSecret(for: "com.example.other", at: now) }
     }
 
-    @Test
-    func `many at once get one secret`() async throws {
+    @Test func `many at once get one secret`() async throws {
         let endpoint = try endpoint([team()])
         let secrets = try await concurrently(0..<64) { _ in
             try endpoint.clientSecret(for: AppleFixture.clientID, at: Timestamp(seconds: referenceTime))
@@ -166,8 +158,7 @@ struct AppleClientSecretTests {
         -----END PRIVATE KEY-----
         """
 
-    @Test
-    func `a key from a p8 file signs`() throws {
+    @Test func `a key from a p8 file signs`() throws {
         let key = try P256PrivateKey(pem: Array(Self.file.utf8))
         var verifier = try AppleSecretVerifier()
         verifier.key = key.publicKey
@@ -175,8 +166,7 @@ struct AppleClientSecretTests {
         #expect(try verifier.accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
     }
 
-    @Test
-    func `no other kind of file becomes a key`() throws {
+    @Test func `no other kind of file becomes a key`() throws {
         let rsa = try TokenMint.shared.rsa.pem()
         let relabelled = Self.file.replacing("PRIVATE KEY", with: "EC PRIVATE KEY")
         let encrypted = Self.file.replacing("PRIVATE KEY", with: "ENCRYPTED PRIVATE KEY")

@@ -5,8 +5,7 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite
-struct AppleEventTests {
+@Suite struct AppleEventTests {
     /// The claims as they come on the wire: `events` is a string.
     static let claims: TokenMint.Members = [
         "iss": "https://appleid.apple.com", "aud": .string(AppleFixture.clientID.text), "iat": .integer(referenceTime),
@@ -35,8 +34,7 @@ struct AppleEventTests {
         return try #require(events.first)
     }
 
-    @Test
-    func `a notification becomes an event, be it a text or an object`() async throws {
+    @Test func `a notification becomes an event, be it a text or an object`() async throws {
         let event = Self.event("consent-revoked")
         for form in [event, .string(event.text)] {
             let event = try await read(Self.claims.with("events", form))
@@ -102,8 +100,7 @@ struct AppleEventTests {
         #expect(event.subject == ProviderEvent.Subject.none)
     }
 
-    @Test
-    func `the team of the client decides the realm`() async throws {
+    @Test func `the team of the client decides the realm`() async throws {
         let provider = try AppleFixture.provider(teams: AppleProviderTests.teams)
         let event = try await read(Self.claims.with("aud", "com.example.lamp.beta"), by: provider)
         #expect(event.realm == Realm("beta"))
@@ -114,8 +111,7 @@ struct AppleEventTests {
 
     // MARK: Refusals
 
-    @Test
-    func `an event does not expire, and needs no expiry`() async throws {
+    @Test func `an event does not expire, and needs no expiry`() async throws {
         for claims in [Self.claims, Self.claims.with("exp", nil), Self.claims.with("exp", "never")] {
             let event = try await read(claims, at: referenceTime + 40 * 86_400)
             #expect(event.kind == .consentRevoked)
@@ -132,8 +128,7 @@ struct AppleEventTests {
 
     // MARK: Kinds
 
-    @Test
-    func `an identity token and an access token are no notifications`() async throws {
+    @Test func `an identity token and an access token are no notifications`() async throws {
         await #expect(throws: CredentialRefusal(.claimMissing)) { try await read(AppleFixture.claims) }
         // Nor with every claim of a notification but `events`.
         await #expect(throws: CredentialRefusal(.claimMissing)) {
@@ -145,8 +140,7 @@ struct AppleEventTests {
         }
     }
 
-    @Test
-    func `a Google event is no notification`() async throws {
+    @Test func `a Google event is no notification`() async throws {
         await #expect(throws: CredentialRefusal(.issuerRejected)) { try await read(GoogleEventTests.claims) }
     }
 }

@@ -6,13 +6,11 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite
-struct AppleProviderTests {
+@Suite struct AppleProviderTests {
     let claims = AppleFixture.claims
     let nonce = AppleFixture.rawNonce
 
-    @Test
-    func `a valid token becomes an identity`() async throws {
+    @Test func `a valid token becomes an identity`() async throws {
         let identity = try await AppleFixture.provider().judge(claims, nonce: nonce, clientID: AppleFixture.clientID)
         #expect(identity.key.provider == .apple)
         #expect(identity.key.realm == .main)
@@ -29,8 +27,7 @@ struct AppleProviderTests {
         #expect(!email.isAuthoritative)
     }
 
-    @Test
-    func `all claims come along for display`() async throws {
+    @Test func `all claims come along for display`() async throws {
         let credential = try await AppleFixture.provider().credential(
             TokenMint.shared.token(claims), postedNonce: nonce, expectedClientID: nil,
             at: Timestamp(seconds: referenceTime))
@@ -38,8 +35,7 @@ struct AppleProviderTests {
         #expect(credential.identity.key.subject.text == AppleFixture.subject)
     }
 
-    @Test
-    func `an ES256 token is judged by its key like any other`() async throws {
+    @Test func `an ES256 token is judged by its key like any other`() async throws {
         let token = try TokenMint.shared.token(claims, by: .es256)
         let credential = try await AppleFixture.provider().credential(
             token, postedNonce: nonce, expectedClientID: nil, at: Timestamp(seconds: referenceTime))
@@ -58,8 +54,7 @@ struct AppleProviderTests {
         #expect(identity.key.subject.text == AppleFixture.subject)
     }
 
-    @Test
-    func `an issuer can be added`() async throws {
+    @Test func `an issuer can be added`() async throws {
         let provider = try AppleFixture.provider { $0.issuers.append("https://account.apple.com") }
         let identity = try await provider.judge(claims.with("iss", "https://account.apple.com"), nonce: nonce)
         #expect(identity.key.subject.text == AppleFixture.subject)
@@ -79,8 +74,7 @@ struct AppleProviderTests {
         #expect(identity.clientID == clientID)
     }
 
-    @Test
-    func `a token for the clients of two teams has no realm`() async throws {
+    @Test func `a token for the clients of two teams has no realm`() async throws {
         let provider = try AppleFixture.provider(teams: Self.teams)
         await #expect(throws: CredentialRefusal(.audienceRejected)) {
             try await provider.judge(claims.with("aud", ["com.example.lamp", "com.example.lamp.beta"]), nonce: nonce)
@@ -133,8 +127,7 @@ struct AppleProviderTests {
         await #expect(throws: CredentialRefusal(.nonceMismatch)) { try await provider.judge(claims, nonce: posted) }
     }
 
-    @Test
-    func `the hash in upper case is another nonce`() async throws {
+    @Test func `the hash in upper case is another nonce`() async throws {
         let provider = try AppleFixture.provider()
         let upperCase = TokenMint.Literal.string(AppleFixture.hashedNonce.uppercased())
         await #expect(throws: CredentialRefusal(.nonceMismatch)) {
@@ -142,8 +135,7 @@ struct AppleProviderTests {
         }
     }
 
-    @Test
-    func `a nonce is on both sides or on neither`() async throws {
+    @Test func `a nonce is on both sides or on neither`() async throws {
         let provider = try AppleFixture.provider()
         await #expect(throws: CredentialRefusal(.nonceMissing)) { try await provider.judge(claims) }
         let without = claims.with("nonce", nil)
@@ -157,21 +149,18 @@ struct AppleProviderTests {
 
     // MARK: Optional claims
 
-    @Test
-    func `without auth_time the moment of issue counts`() async throws {
+    @Test func `without auth_time the moment of issue counts`() async throws {
         let identity = try await AppleFixture.provider().judge(claims.with("auth_time", nil), nonce: nonce)
         #expect(identity.authenticatedAt == Timestamp(seconds: referenceTime))
     }
 
-    @Test
-    func `a transferred person's other subject comes along`() async throws {
+    @Test func `a transferred person's other subject comes along`() async throws {
         let identity = try await AppleFixture.provider().judge(
             claims.with("transfer_sub", "760000.0f1e.1827"), nonce: nonce)
         #expect(identity.transferSubject == ProviderSubject("760000.0f1e.1827"))
     }
 
-    @Test
-    func `subjects that differ in normalisation alone are two people`() async throws {
+    @Test func `subjects that differ in normalisation alone are two people`() async throws {
         let provider = try AppleFixture.provider()
         let composed = try await provider.judge(claims.with("sub", "caf\u{E9}"), nonce: nonce)
         let decomposed = try await provider.judge(claims.with("sub", "cafe\u{301}"), nonce: nonce)

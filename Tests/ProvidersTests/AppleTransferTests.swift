@@ -4,8 +4,7 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct AppleTransferTests {
+@Suite(.timeLimit(.minutes(5))) struct AppleTransferTests {
     let now = Timestamp(seconds: referenceTime)
     let person = ProviderSubject(AppleFixture.subject)
     let transfer = ProviderSubject("760000.0f1e2d3c4b5a69788796a5b4c3d2e1f0.1827")
@@ -21,8 +20,7 @@ struct AppleTransferTests {
             #require(transfer), clientID: AppleFixture.clientID, migrationToken: "canary-bearer", at: now)
     }
 
-    @Test
-    func `a migration token is asked for as the client`() async throws {
+    @Test func `a migration token is asked for as the client`() async throws {
         let answer = #"{"access_token":"b34re4.0.mqrs.Example","token_type":"Bearer","expires_in":3600}"#
         try await withEndpoint(.apple, answering: .respond(text: answer)) { apps in
             let token = try await apps.apple().migrationToken(of: AppleFixture.clientID, at: now)
@@ -40,8 +38,7 @@ struct AppleTransferTests {
         }
     }
 
-    @Test
-    func `the sender asks what the recipient is to ask for`() async throws {
+    @Test func `the sender asks what the recipient is to ask for`() async throws {
         let answer = #"{"transfer_sub":"760000.0f1e2d3c4b5a69788796a5b4c3d2e1f0.1827"}"#
         try await withEndpoint(.apple, answering: .respond(text: answer)) { apps in
             #expect(try await transferSubject(apps) == transfer)
@@ -57,8 +54,7 @@ struct AppleTransferTests {
         }
     }
 
-    @Test
-    func `the recipient learns who it is and under which relay address`() async throws {
+    @Test func `the recipient learns who it is and under which relay address`() async throws {
         let answer = #"{"sub":"001999.new","email":"n3w@privaterelay.appleid.com","is_private_email":true}"#
         try await withEndpoint(.apple, answering: .respond(text: answer)) { apps in
             let (subject, email) = try await transferred(apps)
@@ -100,8 +96,7 @@ struct AppleTransferTests {
         }
     }
 
-    @Test
-    func `an unknown subject is distinguished from a client that may not ask`() async throws {
+    @Test func `an unknown subject is distinguished from a client that may not ask`() async throws {
         for (error, expected): (String, EndpointRefusal) in [
             ("invalid_request", .requestRejected(error: "invalid_request")),
             ("invalid_client", .clientRejected(error: "invalid_client", keyID: EndpointFixture.keyID)),
@@ -121,8 +116,7 @@ struct AppleTransferTests {
         }
     }
 
-    @Test
-    func `nothing is sent for a client without a key`() async throws {
+    @Test func `nothing is sent for a client without a key`() async throws {
         try await withEndpoint(.apple, answering: .respond()) { apps in
             await #expect(throws: EndpointRefusal.notConfigured) {
                 try await apps.apple().migrationToken(of: "com.example.other", at: now)

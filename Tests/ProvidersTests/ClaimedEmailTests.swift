@@ -4,8 +4,7 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite
-struct ClaimedEmailTests {
+@Suite struct ClaimedEmailTests {
     /// Values of `email_verified`, and whether each counts.
     static let verifiedClaims: [(TokenMint.Literal?, Bool)] = [
         (true, true), ("true", true), (false, false), ("false", false), (nil, false), (1, false), (.null, false),

@@ -25,9 +25,7 @@ enum EndpointFixture {
     }
 
     /// The key that identifies a refused client in our log.
-    static func keyID(_ provider: Provider) -> String {
-        provider == .apple ? keyID : GoogleFixture.clientID.text
-    }
+    static func keyID(_ provider: Provider) -> String { provider == .apple ? keyID : GoogleFixture.clientID.text }
 
     static func code(_ provider: Provider) -> AuthorizationCode {
         let text =
@@ -44,9 +42,7 @@ enum EndpointFixture {
         return claims.with("at_hash", .string(hash(of: accessToken)))
     }
 
-    static func hash(of text: String) -> String {
-        Base64URL.encode(Array(SHA256.hash(Array(text.utf8)).prefix(16)))
-    }
+    static func hash(of text: String) -> String { Base64URL.encode(Array(SHA256.hash(Array(text.utf8)).prefix(16))) }
 
     /// What an answer with the fixture's claims leaves when it is refused.
     static func strayGrant(_ provider: Provider) -> StrayGrant? {
@@ -119,8 +115,7 @@ struct EndpointServer {
     ) throws -> GoogleTokenEndpoint {
         GoogleTokenEndpoint(
             provider: try rules ?? GoogleFixture.provider(),
-            configuration: .init(
-                projects: projects, tokenURL: "\(url)/token", revokeURL: "\(url)/revoke"),
+            configuration: .init(projects: projects, tokenURL: "\(url)/token", revokeURL: "\(url)/revoke"),
             fetcher: fetcher, logger: logger)
     }
 

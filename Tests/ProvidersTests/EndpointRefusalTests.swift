@@ -3,8 +3,7 @@ import JOSE
 import Providers
 import Testing
 
-@Suite
-struct EndpointRefusalTests {
+@Suite struct EndpointRefusalTests {
     static let refusals: [(EndpointRefusal, String)] = [
         (.grantRejected(error: "invalid_grant"), "EndpointRefusal(grant rejected: invalid_grant)"),
         (.requestRejected(error: "invalid_request"), "EndpointRefusal(request rejected: invalid_request)"),
@@ -25,9 +24,7 @@ struct EndpointRefusalTests {
     ]
 
     @Test(arguments: refusals)
-    func `a refusal names the cause where it is debugged and nowhere else`(
-        refusal: EndpointRefusal, details: String
-    ) {
+    func `a refusal names the cause where it is debugged and nowhere else`(refusal: EndpointRefusal, details: String) {
         if case .credentialRejected(_, let stray?) = refusal {
             #expect(!"\(stray) \(String(reflecting: stray))".contains(EndpointFixture.refreshToken.text))
         }

@@ -6,8 +6,7 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite
-struct GoogleEventTests {
+@Suite struct GoogleEventTests {
     static let risc = "https://schemas.openid.net/secevent/risc/event-type/"
     static let oauth = "https://schemas.openid.net/secevent/oauth/event-type/"
     static let subject = "109876543210987654321"
@@ -106,16 +105,14 @@ struct GoogleEventTests {
         #expect(event.type == type)
     }
 
-    @Test
-    func `each event of a token has its place in it`() async throws {
+    @Test func `each event of a token has its place in it`() async throws {
         let types = (0..<16).map { "https://example.com/type-\($0)" }
         let events = try await read(Self.claims.with("events", Self.events(types.map { ($0, Self.event()) })))
         #expect(events.map(\.position) == Array(0..<16))
         #expect(events.map(\.type) == types)
         #expect(Set(events.map(\.tokenID)) == ["756E69717565206964"])
         await #expect(throws: CredentialRefusal(.claimInvalid)) {
-            try await read(
-                Self.claims.with("events", Self.events((types + ["one-more"]).map { ($0, Self.event()) })))
+            try await read(Self.claims.with("events", Self.events((types + ["one-more"]).map { ($0, Self.event()) })))
         }
     }
 
@@ -168,8 +165,7 @@ struct GoogleEventTests {
     static let prefix = "1//0gMadeUpRefre"
     static let digest = "8JFQ49gOVwvoytv4De3ThlgYjRHqU5JaF3MDfK+ri4y11QYlUnLJyp9kWvcliKHEiwxUEzxvFSHyGwHnoPtq9g=="
 
-    @Test
-    func `a refresh token is named by its start, or by the hash of its hash`() async throws {
+    @Test func `a refresh token is named by its start, or by the hash of its hash`() async throws {
         let token = Array("1//0gMadeUpRefreshTokenForTests_0001".utf8)
         let byPrefix = try await read(
             Self.oauth + "token-revoked", Self.event(Self.token("prefix", .string(Self.prefix))))
@@ -202,8 +198,7 @@ struct GoogleEventTests {
 
     // MARK: Refusals
 
-    @Test
-    func `an event does not expire`() async throws {
+    @Test func `an event does not expire`() async throws {
         for expiry in [nil, .integer(referenceTime - 86_400), "never"] as [TokenMint.Literal?] {
             let events = try await read(Self.claims.with("exp", expiry), at: referenceTime + 40 * 86_400)
             #expect(events.map(\.kind) == [.sessionsRevoked])
@@ -222,8 +217,7 @@ struct GoogleEventTests {
 
     // MARK: Kinds
 
-    @Test
-    func `an ID token and an access token are no events`() async throws {
+    @Test func `an ID token and an access token are no events`() async throws {
         await #expect(throws: CredentialRefusal(.claimMissing)) { try await read(GoogleFixture.claims) }
         await #expect(throws: CredentialRefusal(.claimMissing)) {
             try await read(GoogleFixture.claims.with("jti", "756E69717565206964"))
@@ -238,8 +232,7 @@ struct GoogleEventTests {
         }
     }
 
-    @Test
-    func `an Apple notification is no Google event`() async throws {
+    @Test func `an Apple notification is no Google event`() async throws {
         await #expect(throws: CredentialRefusal(.issuerRejected)) { try await read(AppleEventTests.claims) }
     }
 }

@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 
 /// Several Google projects: each code and refresh token belongs to the server client of one.
-@Suite(.timeLimit(.minutes(5)))
-struct GoogleProjectTests {
+@Suite(.timeLimit(.minutes(5))) struct GoogleProjectTests {
     private typealias Project = GoogleTokenEndpoint.Configuration.Project
 
     private static let otherServer: ProviderClientID = "9876543210-web1example.apps.googleusercontent.com"
@@ -42,8 +41,7 @@ struct GoogleProjectTests {
         }
     }
 
-    @Test
-    func `the ID token for a code must be for the code's own server client`() async throws {
+    @Test func `the ID token for a code must be for the code's own server client`() async throws {
         let claims = EndpointFixture.claims(.google).with("aud", .string(Self.otherServer.text))
             .with("azp", .string(Self.otherServer.text))
         let answer = try EndpointFixture.answer(.google, claims)
@@ -69,8 +67,7 @@ struct GoogleProjectTests {
         }
     }
 
-    @Test
-    func `nothing of a client is sent that is no server client`() async throws {
+    @Test func `nothing of a client is sent that is no server client`() async throws {
         try await withEndpoint(.google, answering: .respond(text: "{}")) { apps in
             let endpoint = try apps.google(Self.rules(), projects: Self.both)
             for client in [Self.otherApp, GoogleFixture.party, "former-client"] {
@@ -87,8 +84,7 @@ struct GoogleProjectTests {
         }
     }
 
-    @Test
-    func `a refusal of the client names the one that was refused`() async throws {
+    @Test func `a refusal of the client names the one that was refused`() async throws {
         let answer = LoopbackServer.Step.respond(401, text: #"{"error":"invalid_client"}"#)
         try await withEndpoint(.google, answering: answer) { apps in
             let endpoint = try apps.google(Self.rules(), projects: Self.both)
@@ -98,8 +94,7 @@ struct GoogleProjectTests {
         }
     }
 
-    @Test
-    func `a client determines the project, and the project the server client`() async throws {
+    @Test func `a client determines the project, and the project the server client`() async throws {
         try await withEndpoint(.google) { apps in
             let endpoint = try apps.google(Self.rules(), projects: Self.both)
             #expect(endpoint.serverClientIDs == [GoogleFixture.clientID, Self.otherServer])
@@ -112,8 +107,7 @@ struct GoogleProjectTests {
         }
     }
 
-    @Test
-    func `an array of audiences may name clients of both projects, and none besides`() async throws {
+    @Test func `an array of audiences may name clients of both projects, and none besides`() async throws {
         let rules = try Self.rules()
         let both = GoogleFixture.claims.with(
             "aud", [.string(Self.otherApp.text), .string(GoogleFixture.clientID.text)])

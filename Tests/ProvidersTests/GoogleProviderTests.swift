@@ -5,12 +5,10 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite
-struct GoogleProviderTests {
+@Suite struct GoogleProviderTests {
     let claims = GoogleFixture.claims
 
-    @Test
-    func `a valid token becomes an identity`() async throws {
+    @Test func `a valid token becomes an identity`() async throws {
         let identity = try await GoogleFixture.provider().judge(claims, clientID: GoogleFixture.clientID)
         #expect(identity.key.provider == .google)
         #expect(identity.key.realm == .main)
@@ -27,14 +25,12 @@ struct GoogleProviderTests {
         #expect(email.isAuthoritative)
     }
 
-    @Test
-    func `both spellings of the issuer are Google's`() async throws {
+    @Test func `both spellings of the issuer are Google's`() async throws {
         let identity = try await GoogleFixture.provider().judge(claims.with("iss", "accounts.google.com"))
         #expect(identity.key.subject.text == "109876543210987654321")
     }
 
-    @Test
-    func `ES256 is not Google's algorithm`() async throws {
+    @Test func `ES256 is not Google's algorithm`() async throws {
         let provider = try GoogleFixture.provider()
         await #expect(throws: CredentialRefusal(.algorithmRejected)) {
             try await provider.credential(
@@ -43,8 +39,7 @@ struct GoogleProviderTests {
         }
     }
 
-    @Test
-    func `a renewed token keeps the time of the authentication beside that of its issue`() async throws {
+    @Test func `a renewed token keeps the time of the authentication beside that of its issue`() async throws {
         let renewed = claims.with("auth_time", .integer(referenceTime - 1_000_000))
         let identity = try await GoogleFixture.provider().judge(renewed)
         #expect(identity.authenticatedAt == Timestamp(seconds: referenceTime - 1_000_000))
@@ -53,8 +48,7 @@ struct GoogleProviderTests {
 
     // MARK: Audience and authorized party
 
-    @Test
-    func `an array of audiences is accepted when every member is ours`() async throws {
+    @Test func `an array of audiences is accepted when every member is ours`() async throws {
         let provider = try GoogleFixture.provider()
         let both = claims.with("aud", [.string(GoogleFixture.party.text), .string(GoogleFixture.clientID.text)])
         for clientID in [nil, GoogleFixture.party, GoogleFixture.clientID] {
@@ -99,16 +93,14 @@ struct GoogleProviderTests {
 
     // MARK: Nonce
 
-    @Test
-    func `a nonce that nobody posts is the SDK's own and means nothing`() async throws {
+    @Test func `a nonce that nobody posts is the SDK's own and means nothing`() async throws {
         for nonce in ["made-up-by-the-sdk", 1, .null, nil] as [TokenMint.Literal?] {
             let identity = try await GoogleFixture.provider().judge(claims.with("nonce", nonce))
             #expect(identity.clientID == GoogleFixture.clientID)
         }
     }
 
-    @Test
-    func `a posted nonce must be in the token`() async throws {
+    @Test func `a posted nonce must be in the token`() async throws {
         let provider = try GoogleFixture.provider()
         let ours = claims.with("nonce", "k3Vq9Zt1wR7mX2bN8cLp")
         let identity = try await provider.judge(ours, nonce: "k3Vq9Zt1wR7mX2bN8cLp")
@@ -122,8 +114,7 @@ struct GoogleProviderTests {
         }
     }
 
-    @Test
-    func `a posted nonce is compared in the configured form`() async throws {
+    @Test func `a posted nonce is compared in the configured form`() async throws {
         let provider = try GoogleFixture.provider { $0.nonceForm = .sha256Hex }
         let hashed = claims.with("nonce", .string(AppleFixture.hashedNonce))
         let identity = try await provider.judge(hashed, nonce: AppleFixture.rawNonce)

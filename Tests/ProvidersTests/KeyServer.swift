@@ -32,6 +32,10 @@ struct KeyServer {
     let cache: KeySetCache
 
     init(_ provider: Provider = .google, fetcher: CurlFetcher, answering steps: LoopbackServer.Step...) throws {
+        try self.init(provider, fetcher: fetcher, answering: steps)
+    }
+
+    init(_ provider: Provider, fetcher: CurlFetcher, answering steps: [LoopbackServer.Step]) throws {
         let script = Script(steps)
         self.script = script
         server = try LoopbackServer { _ in script.steps }
@@ -54,6 +58,13 @@ struct KeyServer {
     func has(_ keyID: String) async throws -> Bool {
         try await cache.keys(for: Array(keyID.utf8)).keyIDs.contains(keyID)
     }
+}
+
+/// Runs `body` with a key-set URL that answers with these steps.
+func withKeyServer(
+    answering steps: LoopbackServer.Step..., body: (KeyServer) async throws -> Void
+) async throws {
+    try await withFetcher { try await body(KeyServer(.google, fetcher: $0, answering: steps)) }
 }
 
 extension LoopbackServer.Step {

@@ -5,12 +5,9 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct KeySetCacheTests {
-    @Test
-    func `a set is fetched once and then read from memory`() async throws {
-        try await withFetcher { fetcher in
-            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a", "b"))
+@Suite(.timeLimit(.minutes(5))) struct KeySetCacheTests {
+    @Test func `a set is fetched once and then read from memory`() async throws {
+        try await withKeyServer(answering: .keys("a", "b")) { keys in
             #expect(keys.cache.status == .init(keyCount: 0, age: nil, failures: 0))
             for _ in 0..<100 {
                 #expect(try await keys.has("a"))
@@ -25,10 +22,8 @@ struct KeySetCacheTests {
         }
     }
 
-    @Test
-    func `a thousand that come before the first set wait for one fetch`() async throws {
-        try await withFetcher { fetcher in
-            let keys = try KeyServer(fetcher: fetcher, answering: .hold, .keys("a"))
+    @Test func `a thousand that come before the first set wait for one fetch`() async throws {
+        try await withKeyServer(answering: .hold, .keys("a")) { keys in
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<1_000 { group.addTask { try await keys.has("a") } }
                 await keys.server.history { $0.requests.count == 1 }
@@ -39,10 +34,8 @@ struct KeySetCacheTests {
         }
     }
 
-    @Test
-    func `a thousand that come when the set is due don't wait for its fetch`() async throws {
-        try await withFetcher { fetcher in
-            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
+    @Test func `a thousand that come when the set is due don't wait for its fetch`() async throws {
+        try await withKeyServer(answering: .keys("a")) { keys in
             await keys.cache.refresh()
             keys.script.set(.hold, try .keys("b"))
             keys.clock.advance(by: 2_880)
@@ -78,8 +71,7 @@ struct KeySetCacheTests {
     func `a set is fetched again when four fifths of its lifetime have passed`(
         headers: [(String, String)], lifetime: Int64
     ) async throws {
-        try await withFetcher { fetcher in
-            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a", headers: headers))
+        try await withKeyServer(answering: .keys("a", headers: headers)) { keys in
             await keys.cache.refresh()
             keys.clock.advance(by: lifetime / 5 * 4 - 1)
             await keys.cache.refresh()
@@ -90,10 +82,8 @@ struct KeySetCacheTests {
         }
     }
 
-    @Test
-    func `running keeps a set fresh that nobody asks for, until it is cancelled`() async throws {
-        try await withFetcher { fetcher in
-            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
+    @Test func `running keeps a set fresh that nobody asks for, until it is cancelled`() async throws {
+        try await withKeyServer(answering: .keys("a")) { keys in
             let running = Task { await keys.cache.run(every: .milliseconds(1)) }
             await keys.server.history { $0.requests.count == 1 }
             for count in 2...4 {
@@ -106,10 +96,8 @@ struct KeySetCacheTests {
         }
     }
 
-    @Test
-    func `a clock that is set back makes the set due and bars nothing`() async throws {
-        try await withFetcher { fetcher in
-            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
+    @Test func `a clock that is set back makes the set due and bars nothing`() async throws {
+        try await withKeyServer(answering: .keys("a")) { keys in
             #expect(try await keys.has("a"))
             keys.clock.advance(by: -3_600)
             await keys.cache.refresh()
@@ -124,8 +112,7 @@ struct KeySetCacheTests {
         }
     }
 
-    @Test
-    func `one provider's outage is not the other's`() async throws {
+    @Test func `one provider's outage is not the other's`() async throws {
         try await withFetcher { fetcher in
             let apple = try KeyServer(.apple, fetcher: fetcher, answering: .respond(503))
             let google = try KeyServer(.google, fetcher: fetcher, answering: .keys("g"))
@@ -139,14 +126,13 @@ struct KeySetCacheTests {
         }
     }
 
-    @Test
-    func `a provider that publishes a private key is reported, and the key left out`() async throws {
+    @Test func `a provider that publishes a private key is reported, and the key left out`() async throws {
         let published = #"{"kty":"RSA","kid":"oops","n":"AQAB","e":"AQAB","d":"AQAB"}"#
         let good = String(decoding: try TokenMint.shared.keySetDocument, as: UTF8.self)
         let document = good.replacing(#"{"keys":["#, with: #"{"keys":["# + published + ",")
-        try await withFetcher { fetcher in
-            let keys = try KeyServer(fetcher: fetcher, answering: .respond(text: document))
-            #expect(try await keys.has(TokenMint.rsaKeyID))
+        try await withKeyServer(answering: .respond(text: document)) { keys in
+            let hasGood = try await keys.has(TokenMint.rsaKeyID)
+            #expect(hasGood)
             await #expect(throws: CredentialRefusal.self) { try await keys.has("oops") }
             let report = keys.log.lines.filter { $0.hasPrefix("critical ") }
             #expect(report.count == 1)

@@ -9,8 +9,7 @@ import Testing
 
 /// The rotations of 2024 as the providers published them, with keys of our own under their key ids, so that tokens can
 /// be signed by each.
-@Suite(.timeLimit(.minutes(5)))
-struct KeySetRotationTests {
+@Suite(.timeLimit(.minutes(5))) struct KeySetRotationTests {
     private struct Published: Decodable {
         struct Key: Decodable { let kid: String }
         let keys: [Key]
@@ -42,8 +41,7 @@ struct KeySetRotationTests {
                     keys: .cache(server.cache))
             var known: Set<String> = []
             for published in history {
-                let document = PublicJWK.document(
-                    try published.map { PublicJWK(try #require(keys[$0]), keyID: $0) })
+                let document = PublicJWK.document(try published.map { PublicJWK(try #require(keys[$0]), keyID: $0) })
                 server.script.set(.respond(body: document))
                 server.clock.advance(by: 7_200)
                 // A token of the new key may cause the fetch; after a withdrawal it is the due time.

@@ -8,8 +8,7 @@ import TestSupport
 import Testing
 
 /// Notifications that Apple has signed, and samples that Google and OpenID publish.
-@Suite
-struct RealEventTests {
+@Suite struct RealEventTests {
     private func read(
         _ token: [UInt8], of notification: Vectors.RealToken, audience: String? = nil, issuer: String? = nil,
         at time: Int64? = nil
@@ -92,8 +91,7 @@ struct RealEventTests {
         return try #require(events.first)
     }
 
-    @Test
-    func `the samples of Google and of OpenID are read`() async throws {
+    @Test func `the samples of Google and of OpenID are read`() async throws {
         let samples = try Self.samples("google") + Self.samples("openid")
         #expect(samples.count == 3)
         var kinds: [ProviderEvent.Kind?] = []
@@ -108,8 +106,7 @@ struct RealEventTests {
         #expect(kinds == [.accountDisabled, .credentialChangeRequired, .accountDisabled])
     }
 
-    @Test
-    func `every type that Google sends is known`() async throws {
+    @Test func `every type that Google sends is known`() async throws {
         let document = try JSONValue(parsing: Vectors.bytes("google-risc-samples.json"))
         let types = try #require(document["event_types_google_sends"]?.elements).compactMap(\.string)
         #expect(types.count == 7)

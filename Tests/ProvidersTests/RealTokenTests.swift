@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 
 /// Tokens that Apple and Google have signed, verified at the time of their issue.
-@Suite
-struct RealTokenTests {
+@Suite struct RealTokenTests {
     private func provider(for token: Vectors.RealToken, audience: String? = nil) throws -> any IdentityProvider {
         let file = try #require(token.keySets.first)
         let keys = KeySource.fixed(try KeySet(parsing: Vectors.keySet(named: file)))
@@ -42,8 +41,7 @@ struct RealTokenTests {
         }
     }
 
-    @Test
-    func `the same person comes with an email and later without`() async throws {
+    @Test func `the same person comes with an email and later without`() async throws {
         let tokens = try Vectors.realIDTokens.filter { $0.name.contains("gameroasters") }
         try #require(tokens.count == 2)
         let first = try await judge(tokens[0], at: tokens[0].issuedAt)

@@ -4,8 +4,7 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct RefreshCheckTests {
+@Suite(.timeLimit(.minutes(5))) struct RefreshCheckTests {
     static let alive = #"{"access_token":"a","token_type":"Bearer","expires_in":3600}"#
 
     @Test(arguments: Provider.allCases)
@@ -59,8 +58,7 @@ struct RefreshCheckTests {
         }
     }
 
-    @Test
-    func `an invalid request may be a withdrawal at Apple, and at Google it is our fault`() async throws {
+    @Test func `an invalid request may be a withdrawal at Apple, and at Google it is our fault`() async throws {
         let answer = LoopbackServer.Step.respond(400, text: #"{"error":"invalid_request"}"#)
         try await withEndpoint(.apple, answering: answer) { apps in
             await #expect(throws: EndpointRefusal.requestRejected(error: "invalid_request")) { try await apps.check() }

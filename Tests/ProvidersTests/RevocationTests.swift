@@ -4,10 +4,8 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct RevocationTests {
-    @Test
-    func `Apple gets the refresh token and what it is`() async throws {
+@Suite(.timeLimit(.minutes(5))) struct RevocationTests {
+    @Test func `Apple gets the refresh token and what it is`() async throws {
         try await withEndpoint(.apple, answering: .respond()) { apps in
             try await apps.revoke()
             let form = try apps.form()
@@ -24,8 +22,7 @@ struct RevocationTests {
         }
     }
 
-    @Test
-    func `Google gets the refresh token in the body and nothing else`() async throws {
+    @Test func `Google gets the refresh token in the body and nothing else`() async throws {
         try await withEndpoint(.google, answering: .respond(text: "{}")) { apps in
             try await apps.revoke()
             let form = try apps.form()
@@ -36,16 +33,14 @@ struct RevocationTests {
         }
     }
 
-    @Test
-    func `Google revokes a token of a client that we no longer are`() async throws {
+    @Test func `Google revokes a token of a client that we no longer are`() async throws {
         try await withEndpoint(.google, answering: .respond()) { apps in
             try await apps.google().revoke("r", of: "former-client", at: Timestamp(seconds: referenceTime))
             #expect(try apps.form().lines == ["token=r"])
         }
     }
 
-    @Test
-    func `nothing is sent to Apple without the client's key`() async throws {
+    @Test func `nothing is sent to Apple without the client's key`() async throws {
         try await withEndpoint(.apple, answering: .respond()) { apps in
             await #expect(throws: EndpointRefusal.notConfigured) {
                 try await apps.apple().revoke("r", of: "com.example.other", at: Timestamp(seconds: referenceTime))
@@ -62,8 +57,7 @@ struct RevocationTests {
         }
     }
 
-    @Test
-    func `a token that was dead is dead at Google, and at Apple the answer doesn't say so`() async throws {
+    @Test func `a token that was dead is dead at Google, and at Apple the answer doesn't say so`() async throws {
         let answer = LoopbackServer.Step.respond(
             400, text: #"{"error":"invalid_token","error_description":"Token expired or revoked"}"#)
         try await withEndpoint(.google, answering: answer) { apps in

@@ -7,9 +7,7 @@ import Testing
 
 /// The types that the header of a token may name.
 @Suite struct SecurityEventTypeTests {
-    private func token(
-        _ claims: TokenMint.Members, _ type: TokenMint.Literal
-    ) throws -> [UInt8] {
+    private func token(_ claims: TokenMint.Members, _ type: TokenMint.Literal) throws -> [UInt8] {
         let mint = try TokenMint.shared
         return try mint.token(claims, header: mint.header(.rs256).with("typ", type))
     }

@@ -6,8 +6,7 @@ import TestSupport
 import Testing
 
 /// The checks that precede those of the claims.
-@Suite
-struct SignedTokenTests {
+@Suite struct SignedTokenTests {
     let claims = GoogleFixture.claims
     let now = Timestamp(seconds: referenceTime)
 
@@ -18,15 +17,13 @@ struct SignedTokenTests {
         }
     }
 
-    @Test
-    func `what is no token is refused`() async throws {
+    @Test func `what is no token is refused`() async throws {
         try await refuses([], .malformed)
         try await refuses(Array("a.b".utf8), .malformed)
         try await refuses([UInt8](repeating: UInt8(ascii: "."), count: 20_000), .tooLarge)
     }
 
-    @Test
-    func `a header that tries something is refused`() async throws {
+    @Test func `a header that tries something is refused`() async throws {
         let mint = try TokenMint.shared
         try await refuses(mint.token(claims, header: mint.header(.rs256).with("alg", "none")), .algorithmRejected)
         try await refuses(mint.token(claims, header: mint.header(.rs256).with("alg", "HS256")), .algorithmRejected)
@@ -39,8 +36,7 @@ struct SignedTokenTests {
         try await refuses(mint.token(claims, header: mint.header(.rs256).with("kid", "p256-1")), .algorithmRejected)
     }
 
-    @Test
-    func `another's signature is refused before a byte of the payload is read`() async throws {
+    @Test func `another's signature is refused before a byte of the payload is read`() async throws {
         let otherMint = try TokenMint.otherSigner
         let header = otherMint.header(.rs256).bytes
         try await refuses(otherMint.token(claims), .signatureMismatch)
@@ -48,15 +44,12 @@ struct SignedTokenTests {
         try await refuses(TokenMint.shared.token(header: header, payload: Array("{{{".utf8)), .malformed)
     }
 
-    @Test
-    func `without keys nothing is verified`() async throws {
-        let provider = GoogleProvider(
-            configuration: .init(clientIDs: [GoogleFixture.clientID]), keys: .fixed(.empty))
+    @Test func `without keys nothing is verified`() async throws {
+        let provider = GoogleProvider(configuration: .init(clientIDs: [GoogleFixture.clientID]), keys: .fixed(.empty))
         await #expect(throws: CredentialRefusal(.keyUnknown)) { try await provider.judge(claims) }
     }
 
-    @Test
-    func `one provider's keys sign nothing for the other`() async throws {
+    @Test func `one provider's keys sign nothing for the other`() async throws {
         let apple = AppleProvider(
             configuration: .init(teams: [.init(clientIDs: [AppleFixture.clientID])]),
             keys: .fixed(try TokenMint.otherSigner.keySet))
@@ -71,8 +64,7 @@ struct SignedTokenTests {
         }
     }
 
-    @Test
-    func `a refusal says nothing except to a debugger`() {
+    @Test func `a refusal says nothing except to a debugger`() {
         let refusal = CredentialRefusal(.keyUnknown, retryAfter: 7)
         #expect("\(refusal)" == "The credential was refused.")
         #expect(String(reflecting: refusal) == "CredentialRefusal(key_unknown, retry after 7 s)")

@@ -7,8 +7,7 @@ import TestSupport
 import Testing
 
 /// Faults of an exchange: whatever happens, the code has been sent once.
-@Suite(.timeLimit(.minutes(5)))
-struct TokenExchangeFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct TokenExchangeFaultTests {
     static let incomplete = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"access_token\":"
     static let endless = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     static let error = #"{"error":"invalid_grant"}"#

@@ -5,8 +5,7 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct TokenExchangeTests {
+@Suite(.timeLimit(.minutes(5))) struct TokenExchangeTests {
     private func answer(
         _ provider: Provider, _ change: (inout TokenMint.Members) -> Void = { _ in }
     ) throws -> LoopbackServer.Step {
@@ -31,8 +30,7 @@ struct TokenExchangeTests {
 
     // MARK: What is sent
 
-    @Test
-    func `Apple gets a native app's code without a redirect address`() async throws {
+    @Test func `Apple gets a native app's code without a redirect address`() async throws {
         try await withEndpoint(.apple, answering: answer(.apple)) { apps in
             try await apps.exchange()
             let form = try apps.form()
@@ -47,8 +45,7 @@ struct TokenExchangeTests {
         }
     }
 
-    @Test
-    func `Apple gets a web code with the redirect address that it was asked for with`() async throws {
+    @Test func `Apple gets a web code with the redirect address that it was asked for with`() async throws {
         let client: ProviderClientID = "com.example.lamp.web"
         let claims = EndpointFixture.claims(.apple).with("aud", .string(client.text))
         let answer = try EndpointFixture.answer(.apple, claims).bytes
@@ -69,8 +66,7 @@ struct TokenExchangeTests {
         }
     }
 
-    @Test
-    func `Google gets a code as the server client, with an empty redirect address`() async throws {
+    @Test func `Google gets a code as the server client, with an empty redirect address`() async throws {
         try await withEndpoint(.google, answering: answer(.google)) { apps in
             try await apps.exchange()
             let form = try apps.form()
@@ -180,8 +176,7 @@ struct TokenExchangeTests {
         }
     }
 
-    @Test
-    func `a nonce that nobody posted is the provider's own rule`() async throws {
+    @Test func `a nonce that nobody posted is the provider's own rule`() async throws {
         try await withEndpoint(.apple, answering: answer(.apple)) { apps in
             await #expect(throws: EndpointFixture.rejected(.nonceMissing, .apple)) {
                 try await apps.exchange(nonce: .posted(nil))
@@ -192,31 +187,24 @@ struct TokenExchangeTests {
 
     // MARK: Who asked
 
-    @Test
-    func `Google's token must be for the server client, not for an app`() async throws {
+    @Test func `Google's token must be for the server client, not for an app`() async throws {
         for audience: TokenMint.Literal in [.string(GoogleFixture.party.text), [.string(GoogleFixture.party.text)]] {
             let answer = try EndpointFixture.answer(.google, EndpointFixture.claims(.google).with("aud", audience))
             try await withEndpoint(.google, answering: .respond(body: answer.bytes)) { apps in
-                await #expect(throws: EndpointFixture.rejected(.audienceRejected, nil)) {
-                    try await apps.exchange()
-                }
+                await #expect(throws: EndpointFixture.rejected(.audienceRejected, nil)) { try await apps.exchange() }
             }
         }
     }
 
-    @Test
-    func `Apple's token must be for the client of the code, not for another of ours`() async throws {
+    @Test func `Apple's token must be for the client of the code, not for another of ours`() async throws {
         let claims = EndpointFixture.claims(.apple).with("aud", "com.example.lamp.web")
         try await withEndpoint(.apple, answering: .respond(body: EndpointFixture.answer(.apple, claims).bytes)) {
             apps in
-            await #expect(throws: EndpointFixture.rejected(.clientRejected, nil)) {
-                try await apps.exchange()
-            }
+            await #expect(throws: EndpointFixture.rejected(.clientRejected, nil)) { try await apps.exchange() }
         }
     }
 
-    @Test
-    func `the server client is a party of its own, also where apps are listed`() async throws {
+    @Test func `the server client is a party of its own, also where apps are listed`() async throws {
         let rules = try GoogleFixture.provider { $0.authorizedParties = [GoogleFixture.party] }
         let now = Timestamp(seconds: referenceTime)
         for (party, isParty) in [(GoogleFixture.clientID, true), (GoogleFixture.party, true), ("another", false)] {

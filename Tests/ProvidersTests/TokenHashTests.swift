@@ -5,8 +5,7 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite
-struct TokenHashTests {
+@Suite struct TokenHashTests {
     private func credential(_ claims: TokenMint.Members) async throws -> VerifiedCredential {
         try await AppleFixture.provider().credential(
             TokenMint.shared.token(claims), nonce: .proven, expectedClientID: nil, at: Timestamp(seconds: referenceTime)
@@ -23,8 +22,7 @@ struct TokenHashTests {
         let vectors: [Example]
     }
 
-    @Test
-    func `a posted token goes with the code of its c_hash and with no other`() async throws {
+    @Test func `a posted token goes with the code of its c_hash and with no other`() async throws {
         var examples = try Vectors.rfc("oidc_core_at_hash_c_hash.json", as: Examples.self).vectors
             .filter { $0.kind == "c_hash" }.map { ($0.input, $0.hash) }
         try #require(examples.count == 1)
@@ -38,8 +36,7 @@ struct TokenHashTests {
         }
     }
 
-    @Test
-    func `a token without a c_hash goes with any code`() async throws {
+    @Test func `a token without a c_hash goes with any code`() async throws {
         try await credential(AppleFixture.claims).checkHash(ofCode: "any")
     }
 
@@ -55,8 +52,7 @@ struct TokenHashTests {
         }
     }
 
-    @Test
-    func `a token that Apple signed goes with nobody else's code`() async throws {
+    @Test func `a token that Apple signed goes with nobody else's code`() async throws {
         let tokens = try Vectors.realIDTokens.filter { $0.issuer == "https://appleid.apple.com" }
         try #require(tokens.count == 4)
         for token in tokens {

@@ -91,8 +91,7 @@ import Testing
         func address() async throws -> String? {
             try await sandbox.control("apple/persons/\(name)")["teams"]?[client.team]?["email"]?.string
         }
-        let hidden = try await sandbox.authorize(
-            at: request.url, person: name, fields: [("hideEmail", "true")])
+        let hidden = try await sandbox.authorize(at: request.url, person: name, fields: [("hideEmail", "true")])
         let claims = try TokenParts(try #require(hidden["id_token"])).claims
         let relay = try #require(claims["email"]?.string)
         #expect(relay.hasSuffix("@privaterelay.appleid.com"))
@@ -102,8 +101,7 @@ import Testing
         _ = try await sandbox.authorize(at: request.url, person: name, fields: [("hideEmail", "false")])
         #expect(try await address() == relay)
         try await sandbox.withdrawApple(name, clientID: client.id)
-        let shown = try await sandbox.authorize(
-            at: request.url, person: name, fields: [("hideEmail", "false")])
+        let shown = try await sandbox.authorize(at: request.url, person: name, fields: [("hideEmail", "false")])
         #expect(try user(shown)["email"]?.string == "kim@example.com")
         #expect(try await address() == "kim@example.com")
     }
@@ -133,11 +131,9 @@ import Testing
     }
 
     @Test func `without a scope the answer comes in the query, and with an ID token in the fragment`() async throws {
-        let request = try await sandbox.webRequest(
-            .apple, client.id, redirectURI: Self.callback + "?x=1%202")
+        let request = try await sandbox.webRequest(.apple, client.id, redirectURI: Self.callback + "?x=1%202")
         let plain = request.with(("scope", nil), ("response_mode", nil), ("state", nil))
-        let code = try await sandbox.authorize(
-            at: plain.with(("response_type", "code")).url, person: name)
+        let code = try await sandbox.authorize(at: plain.with(("response_type", "code")).url, person: name)
         #expect(code.status == 302)
         #expect(!code.isForm)
         #expect(code.target == Self.callback)

@@ -75,8 +75,7 @@ struct AppleClient: ProviderClient {
         headers: [(name: String, value: String)] = []
     ) async throws -> EndpointAnswer {
         let own = if let secret { secret } else { try await self.secret() }
-        return try await sandbox.post(
-            path, [("client_id", id), ("client_secret", own)] + fields, headers: headers)
+        return try await sandbox.post(path, [("client_id", id), ("client_secret", own)] + fields, headers: headers)
     }
 
     func exchange(

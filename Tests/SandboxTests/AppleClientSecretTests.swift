@@ -27,41 +27,26 @@ import Testing
         try await refused(reason, client.secret(change))
     }
 
-    @Test func `a secret that is no token at all is refused`() async throws {
-        try await refused("not an ES256 token with a key id", "s3cret")
-    }
-
-    @Test func `a secret with another algorithm is refused`() async throws {
-        try await refused(
-            "not an ES256 token with a key id",
-            TokenSigner(key: RSAPrivateKey(bits: 2048), keyID: client.keyID).sign(client.claims().bytes))
-    }
-
-    @Test func `a secret without a key id is refused`() async throws {
+    @Test func `a secret that is no token, of another algorithm or without a key id is refused`() async throws {
+        let noToken = "not an ES256 token with a key id"
+        try await refused(noToken, "s3cret")
+        let claims = try await client.claims().bytes
+        try await refused(noToken, TokenSigner(key: RSAPrivateKey(bits: 2048), keyID: client.keyID).sign(claims))
         let parts = try await client.secret().split(separator: ".")
-        try await refused(
-            "not an ES256 token with a key id",
-            Base64URL.encode(Array(#"{"alg":"ES256"}"#.utf8)) + ".\(parts[1]).\(parts[2])")
+        try await refused(noToken, Base64URL.encode(Array(#"{"alg":"ES256"}"#.utf8)) + ".\(parts[1]).\(parts[2])")
     }
 
-    @Test func `a secret of a key id that the team does not have is refused`() async throws {
-        try await refused(
-            "kid is no live key of the client's team",
-            TokenSigner(key: client.key, keyID: "UNKNOWN123").sign(client.claims().bytes))
-    }
-
-    @Test func `a secret of another team's key is refused`() async throws {
+    @Test func `a secret of a key that the team does not have is refused`() async throws {
+        let noKey = "kid is no live key of the client's team"
+        let claims = try await client.claims()
+        try await refused(noKey, TokenSigner(key: client.key, keyID: "UNKNOWN123").sign(claims.bytes))
         let other = try await AppleClient.register(in: sandbox)
-        let claims = try await client.claims().with("iss", .string(other.team))
-        try await refused(
-            "kid is no live key of the client's team",
-            TokenSigner(key: other.key, keyID: other.keyID).sign(claims.bytes))
-    }
-
-    @Test func `a secret of another key under the right key id is refused`() async throws {
+        let theirs = claims.with("iss", .string(other.team)).bytes
+        try await refused(noKey, TokenSigner(key: other.key, keyID: other.keyID).sign(theirs))
+        // Under the right key id.
         try await refused(
             "the signature does not hold",
-            TokenSigner(key: P256PrivateKey(), keyID: client.keyID).sign(client.claims().bytes))
+            TokenSigner(key: P256PrivateKey(), keyID: client.keyID).sign(claims.bytes))
     }
 
     @Test func `a signature in ASN point 1 is refused`() async throws {

@@ -49,13 +49,11 @@ import Testing
     }
 
     @Test func `only an event about mail has the team's address, and the flag as text`() async throws {
-        let mail = try await sandbox.sendAppleEvent(
-            "email-disabled", person: name, clientID: "app", form: .object)
+        let mail = try await sandbox.sendAppleEvent("email-disabled", person: name, clientID: "app", form: .object)
         let event = try #require(try TokenParts(mail.token).claims["events"])
         #expect(event["email"]?.string?.hasSuffix("@privaterelay.appleid.com") == true)
         #expect(event["is_private_email"]?.string == "true")
-        let other = try await sandbox.sendAppleEvent(
-            "account-deleted", person: name, clientID: "app", form: .object)
+        let other = try await sandbox.sendAppleEvent("account-deleted", person: name, clientID: "app", form: .object)
         #expect(try TokenParts(other.token).claims["events"]?["email"] == nil)
     }
 

@@ -182,11 +182,9 @@ import Testing
 
     @Test func `a transfer names the team that has the app, and another one`() async throws {
         let id = move.sender.id
-        let wrong = try await sandbox.refusal(
-            "apple/transfers", #"{"clientId":"\#(id)","fromTeam":"X","toTeam":"Y"}"#)
+        let wrong = try await sandbox.refusal("apple/transfers", #"{"clientId":"\#(id)","fromTeam":"X","toTeam":"Y"}"#)
         #expect(wrong.status == 409)
-        let same = try await sandbox.refusal(
-            "apple/transfers", #"{"clientId":"\#(id)","fromTeam":"X","toTeam":"X"}"#)
+        let same = try await sandbox.refusal("apple/transfers", #"{"clientId":"\#(id)","fromTeam":"X","toTeam":"X"}"#)
         #expect(same.status == 400)
     }
 }

@@ -37,9 +37,7 @@ private let callback = "http://127.0.0.1:8080/callback"
         #expect(first.isForm)
         #expect(first["user"]?.contains(#""firstName":"Kay""#) == true)
         #expect(first["user"]?.contains("@privaterelay.appleid.com") == true)
-        for _ in 1...2 {
-            #expect(try await sandbox.openPage(at: apple.url)["error"] == "user_cancelled_authorize")
-        }
+        for _ in 1...2 { #expect(try await sandbox.openPage(at: apple.url)["error"] == "user_cancelled_authorize") }
         let page = try await sandbox.openPage(at: apple.url)
         #expect(page.target == nil)
         #expect(page.page.contains(#"value="lee""#))
@@ -187,14 +185,11 @@ private let callback = "http://127.0.0.1:8080/callback"
     }
 
     @Test(.sharedSandbox) func `discovery names the pages and what they take`() async throws {
-        let apple = try JSONValue(
-            parsing: try await sandbox.get("/apple/.well-known/openid-configuration").body)
+        let apple = try JSONValue(parsing: try await sandbox.get("/apple/.well-known/openid-configuration").body)
         #expect(apple["authorization_endpoint"]?.string == sandbox.appleAuthorizeURL)
         #expect(apple["response_types_supported"]?.elements?.map(\.string) == ["code"])
-        #expect(
-            apple["response_modes_supported"]?.elements?.map(\.string) == ["query", "fragment", "form_post"])
-        let google = try JSONValue(
-            parsing: try await sandbox.get("/google/.well-known/openid-configuration").body)
+        #expect(apple["response_modes_supported"]?.elements?.map(\.string) == ["query", "fragment", "form_post"])
+        let google = try JSONValue(parsing: try await sandbox.get("/google/.well-known/openid-configuration").body)
         #expect(google["authorization_endpoint"]?.string == sandbox.googleAuthorizeURL)
         #expect(google["response_types_supported"]?.elements?.map(\.string) == ["code"])
         #expect(google["code_challenge_methods_supported"]?.elements?.map(\.string) == ["plain", "S256"])

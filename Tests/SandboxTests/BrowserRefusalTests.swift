@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 private let callback = "https://auth.example.com/callback"
-private let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+private let refusals = Result { try DataFile("Fixtures/browser-refusals.tsv").rows }
 
 /// Authorization requests that the providers answer with a page of their own.
 @Suite(.sharedSandbox) struct BrowserRefusalTests {
@@ -37,61 +37,17 @@ private let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
         }
     }
 
-    @Test(
-        arguments: [
-            (.apple, "client_id", nil, "invalid_request", "client_id is missing"),
-            (.apple, "client_id", "", "invalid_request", "client_id is missing"),
-            (.apple, "client_id", "com.example.unknown", "invalid_client", "no Services ID"),
-            (.apple, "redirect_uri", nil, "invalid_request", "redirect_uri is missing"),
-            (.apple, "redirect_uri", callback + "/", "invalid_request", "byte for byte"),
-            (.apple, "redirect_uri", callback + "?x=1", "invalid_request", "byte for byte"),
-            (.apple, "redirect_uri", "https://AUTH.example.com/callback", "invalid_request", "byte for byte"),
-            (.apple, "response_type", nil, "invalid_request", "response_type is missing"),
-            (.apple, "response_type", "id_token", "unsupported_response_type", "code, or code id_token"),
-            (.apple, "response_type", "token", "unsupported_response_type", "code, or code id_token"),
-            (.apple, "response_type", "code code", "unsupported_response_type", "code, or code id_token"),
-            (.apple, "response_mode", "web_message", "invalid_request", "query, fragment or form_post"),
-            (.apple, "response_mode", nil, "invalid_request", "must be form_post"),
-            (.apple, "response_mode", "query", "invalid_request", "must be form_post"),
-            (.apple, "response_mode", "fragment", "invalid_request", "must be form_post"),
-            (.apple, "scope", "name email openid", "invalid_scope", "of name and email"),
-            (.apple, "code_challenge", challenge, "invalid_request", "Parameter not allowed"),
-            (.apple, "prompt", "login", "invalid_request", "Parameter not allowed: prompt"),
-            (.google, "client_id", nil, "invalid_request", "Missing required parameter: client_id"),
-            (.google, "redirect_uri", nil, "invalid_request", "Missing required parameter: redirect_uri"),
-            (.google, "redirect_uri", callback + "/", "redirect_uri_mismatch", "byte for byte"),
-            (.google, "redirect_uri", "https://auth.example.com/Callback", "redirect_uri_mismatch", "byte for byte"),
-            (.google, "response_type", nil, "invalid_request", "Missing required parameter: response_type"),
-            (.google, "response_type", "id_token", "unsupported_response_type", "response_type is code"),
-            (.google, "response_mode", "form_post", "invalid_request", "response_mode is query"),
-            (.google, "scope", nil, "invalid_request", "Missing required parameter: scope"),
-            (.google, "scope", "email profile", "invalid_scope", "no openid"),
-            (.google, "scope", "openid name", "invalid_scope", "not name"),
-            (.google, "code_challenge", nil, "invalid_request", "code_challenge is missing"),
-            (.google, "code_challenge", String(challenge.dropLast()), "invalid_request", "not one of its method"),
-            (.google, "code_challenge", String(repeating: "a", count: 44), "invalid_request", "not one of its method"),
-            (
-                .google, "code_challenge", challenge.replacing("-", with: "+"), "invalid_request",
-                "not one of its method"
-            ),
-            (.google, "code_challenge_method", "S512", "invalid_request", "plain or S256"),
-            (.google, "prompt", "login", "invalid_request", "none, consent and select_account"),
-            (.google, "prompt", "none consent", "invalid_request", "goes with no other"),
-            (.google, "access_type", "always", "invalid_request", "online or offline"),
-            (.google, "include_granted_scopes", "1", "invalid_request", "true or false"),
-            (.google, "audience", "x", "invalid_request", "Parameter not allowed: audience"),
-        ] as [(Sandbox.Provider, String, String?, String, String)])
-    func `a provider refuses on a page of its own`(
-        _ provider: Sandbox.Provider, _ name: String, _ value: String?, _ code: String, _ reason: String
-    ) async throws {
-        try await expectRefusal(request(provider).with((name, value)), code, reason)
+    @Test(arguments: try refusals.get())
+    func `a provider refuses on a page of its own`(_ row: [String]) async throws {
+        let provider = try #require(Sandbox.Provider(rawValue: row[0]))
+        let value = row[2] == "absent" ? nil : row[2]
+        try await expectRefusal(request(provider).with((row[1], value)), row[3], row[4])
     }
 
     @Test func `a client of Google's that is unknown, deleted or not for the web is refused`() async throws {
         let client = try await GoogleClient.register(in: sandbox)
         let request = AuthorizationRequest(.google, client.id, redirectURI: callback, in: sandbox)
-        try await expectRefusal(
-            request.with(("client_id", "nobody")), "invalid_client", "was not found", status: 401)
+        try await expectRefusal(request.with(("client_id", "nobody")), "invalid_client", "was not found", status: 401)
         try await expectRefusal(request, "redirect_uri_mismatch", "none of this client")
         try await sandbox.registerWebClient(.google, client.id, redirectURIs: [callback])
         try await sandbox.deleteGoogleClient(client.id)

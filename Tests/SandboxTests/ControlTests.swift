@@ -27,26 +27,10 @@ private let faults = Result { try DataFile("Fixtures/control-faults.tsv").rows }
         #expect(google.status == 404)
         #expect(try await sandbox.get("/control/apple/persons/nobody").status == 404)
         #expect(try await sandbox.get("/control/google/persons/nobody").status == 404)
-        for (path, body, message) in [
-            ("apple/teams", #"{"teamId":"T","keyId":"K","revoked":true}"#, "Team T has no key K"),
-            ("google/clients", #"{"clientId":"nobody","deleted":true}"#, "There is no client nobody"),
-            ("google/withdraw", #"{"person":"nobody","clientId":"a"}"#, "nobody has not authorized a"),
-            ("google/service-accounts", #"{"email":"a@b","keyId":"k","revoked":true}"#, "a@b has no key k"),
-            ("apple/events", #"{"clientId":"a","type":"x","person":"nobody"}"#, "no Apple person nobody"),
-            ("google/events", #"{"clientId":"a","type":"x","person":"nobody"}"#, "no Google person nobody"),
-            (
-                "google/events", #"{"clientId":"a","type":"x","person":"nobody","identifier":"prefix"}"#,
-                "nobody has never had a refresh token of a"
-            ),
-            (
-                "google/events",
-                #"{"clientId":"a","type":"x","refreshToken":"sha256:0123456789abcdef","identifier":"prefix"}"#,
-                "no refresh token of the fingerprint sha256:0123456789abcdef"
-            ),
-        ] {
-            let refusal = try await sandbox.refusal(path, body)
-            #expect(refusal.status == 404, "\(path)")
-            #expect(refusal.message?.contains(message) == true, "\(refusal.message ?? "")")
+        for row in try DataFile("Fixtures/control-missing.tsv").rows {
+            let refusal = try await sandbox.refusal(row[0], row[1])
+            #expect(refusal.status == 404, "\(row[0])")
+            #expect(refusal.message?.contains(row[2]) == true, "\(refusal.message ?? "")")
         }
         let unknown = try await sandbox.refusal("apple/nothing", "{}")
         #expect(unknown.status == 404)

@@ -8,6 +8,7 @@ import Testing
     private var sandbox: Sandbox { .current }
 
     private static let keys = "/apple/auth/keys"
+    private static let refused = Result { try DataFile("Fixtures/refused-faults.tsv").rows }
 
     /// The failure of one request for Apple's keys, on a connection of its own: libcurl repeats a request by itself
     /// when a connection that it had kept breaks before an answer.
@@ -23,8 +24,7 @@ import Testing
     }
 
     @Test func `a status answers in place of the real thing, so many times`() async throws {
-        try await sandbox.fail(
-            Self.keys, .status(503, body: "later", headers: [("Retry-After", "7")]), times: 2)
+        try await sandbox.fail(Self.keys, .status(503, body: "later", headers: [("Retry-After", "7")]), times: 2)
         for _ in 1...2 {
             let answer = try await sandbox.get(Self.keys)
             #expect(answer.status == 503)
@@ -134,30 +134,7 @@ import Testing
         }
     }
 
-    @Test(
-        .sharedSandbox,
-        arguments: [
-            #"{"path":"/apple/auth/keys"}"#,
-            #"{"path":"/apple/auth/keys","effect":"explode"}"#,
-            #"{"path":"/control/reset","effect":"reset"}"#,
-            #"{"path":"apple","effect":"reset"}"#,
-            #"{"effect":"reset"}"#,
-            #"{"path":"/apple/*","effect":"status"}"#,
-            #"{"path":"/apple/*","effect":"status","status":100}"#,
-            #"{"path":"/apple/*","effect":"status","status":503.5}"#,
-            #"{"path":"/apple/*","effect":"reset","status":503}"#,
-            #"{"path":"/apple/*","effect":"redirect"}"#,
-            #"{"path":"/apple/*","effect":"reset","times":0}"#,
-            #"{"path":"/apple/*","effect":"altered"}"#,
-            #"{"path":"/google/o/oauth2/v2/auth","effect":"altered","token":{}}"#,
-            #"{"path":"/apple/auth/authorize","effect":"altered","afterwards":true}"#,
-            #"{"path":"/apple/auth/authorize","effect":"altered","parameters":{"state":1}}"#,
-            #"{"path":"/apple/auth/authorize","effect":"delay","withoutParameters":["state"]}"#,
-            #"{"path":"/apple/*","effect":"delay","delayMilliseconds":-1}"#,
-            #"{"path":"/apple/*","effect":"delay","delayMilliseconds":1e300}"#,
-            #"{"path":"/apple/*","effect":"status","status":503,"headers":{"a b":"c"}}"#,
-            #"{"path":"/apple/*","effect":"status","status":503,"headers":{"a":"b\r\nc: d"}}"#,
-        ])
+    @Test(.sharedSandbox, arguments: try refused.get().map { $0[0] })
     func `a fault that makes no sense is refused`(_ body: String) async throws {
         let refusal = try await sandbox.refusal("faults", body)
         #expect(refusal.status == 400)

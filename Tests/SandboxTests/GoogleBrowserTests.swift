@@ -33,8 +33,7 @@ import Testing
         let answer = try await sandbox.authorize(at: request.url, person: name)
         #expect(answer.status == 302)
         #expect(answer.target == Self.callback)
-        #expect(
-            answer.parameters.map(\.name) == ["state", "iss", "code", "scope", "authuser", "prompt"])
+        #expect(answer.parameters.map(\.name) == ["state", "iss", "code", "scope", "authuser", "prompt"])
         #expect(answer["state"] == "s-1")
         #expect(answer["iss"] == "https://accounts.google.com")
         #expect(answer["code"]?.hasPrefix("4/0A") == true)
@@ -131,8 +130,7 @@ import Testing
 
     @Test(.fixture(Sandbox.self)) func `hints put the persons first whom they mean`() async throws {
         for (name, domain) in [("ana", "null"), ("ben", #""b.example""#), ("cleo", #""c.example""#)] {
-            try await sandbox.addGooglePerson(
-                name, #"{"email":"\#(name)@x.example","hostedDomain":\#(domain)}"#)
+            try await sandbox.addGooglePerson(name, #"{"email":"\#(name)@x.example","hostedDomain":\#(domain)}"#)
         }
         let subject = try await sandbox.addGooglePerson("cleo")
         func order(_ name: String, _ value: String?) async throws -> [String] {
@@ -167,8 +165,7 @@ import Testing
     }
 
     @Test func `a client of a Workspace domain is for its persons alone`() async throws {
-        try await sandbox.control(
-            "google/clients", #"{"clientId":"\#(client.id)","internalTo":"example.com"}"#)
+        try await sandbox.control("google/clients", #"{"clientId":"\#(client.id)","internalTo":"example.com"}"#)
         let refused = try await sandbox.authorize(at: request.url, person: name)
         #expect(refused.status == 403)
         #expect(refused.page.contains("<code>org_internal</code>"))

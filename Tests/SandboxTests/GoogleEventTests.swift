@@ -79,8 +79,7 @@ import Testing
             let sent = try await sandbox.sendGoogleEvent(
                 "token-revoked", about: .token("1//0gMadeUpRefreshTokenForTests_0001", identifier), clientID: "web")
             let subject = try #require(try event(sent.token, Self.oauth + "token-revoked")["subject"])
-            #expect(
-                subject.members?.map(\.name) == ["subject_type", "token_type", "token_identifier_alg", "token"])
+            #expect(subject.members?.map(\.name) == ["subject_type", "token_type", "token_identifier_alg", "token"])
             #expect(subject["subject_type"]?.string == "oauth_token")
             #expect(subject["token_type"]?.string == "refresh_token")
             #expect(subject["token_identifier_alg"]?.string == identifier.rawValue)
@@ -110,8 +109,7 @@ import Testing
         #expect(sent.deliveries.map(\.status) == [202, 202])
         let requests = receiver.history.requests
         #expect(requests.map(\.target) == ["/v1/events/google", "/v1/events/google"])
-        #expect(
-            requests.map { $0.header("Content-Type") } == Array(repeating: "application/secevent+jwt", count: 2))
+        #expect(requests.map { $0.header("Content-Type") } == Array(repeating: "application/secevent+jwt", count: 2))
         #expect(requests.map { String(decoding: $0.body, as: UTF8.self) } == [sent.token, sent.token])
     }
 }

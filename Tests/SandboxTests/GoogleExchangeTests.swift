@@ -61,9 +61,7 @@ import Testing
         func refusal(_ id: String, _ secret: String) async throws -> String {
             try await GoogleClient(sandbox: client.sandbox, id: id, secret: secret).exchange(code).refusal
         }
-        #expect(
-            try await refusal("nobody", client.secret)
-                == "401 invalid_client The OAuth client was not found.")
+        #expect(try await refusal("nobody", client.secret) == "401 invalid_client The OAuth client was not found.")
         for secret in [client.secret + "x", String(client.secret.dropLast()), ""] {
             #expect(
                 try await refusal(client.id, secret)
@@ -71,8 +69,7 @@ import Testing
         }
         #expect(try await client.exchange(code).status == 200)
         try await sandbox.deleteGoogleClient(client.id)
-        #expect(
-            try await refusal(client.id, client.secret) == "401 deleted_client The OAuth client was deleted.")
+        #expect(try await refusal(client.id, client.secret) == "401 deleted_client The OAuth client was deleted.")
     }
 
     @Test func `the client's credentials may come as Basic, each half encoded, but not twice`() async throws {
@@ -82,8 +79,7 @@ import Testing
                 ("grant_type", "authorization_code"), ("code", try await client.code()), ("redirect_uri", ""),
             ]
             let header = "Basic " + Data(basic.utf8).base64EncodedString()
-            return try await sandbox.post(
-                "/google/token", fields + others, headers: [("Authorization", header)])
+            return try await sandbox.post("/google/token", fields + others, headers: [("Authorization", header)])
         }
         #expect(try await send("\(client.id):a%3Ab+c%25").status == 200)
         #expect(try await send("\(client.id):a%3Ab+c%25", [("client_id", client.id)]).status == 200)
@@ -132,16 +128,12 @@ import Testing
             try await client.post([("grant_type", "password")]).refusal
                 == "400 unsupported_grant_type Invalid grant_type")
         let url = sandbox.url + "/google/token"
-        let json = FetchRequest(
-            .post, url: url, headers: [("Content-Type", "application/json")], body: [0x7B, 0x7D])
-        #expect(
-            try await sandbox.post(json).refusal
-                == "400 invalid_request Not application/x-www-form-urlencoded")
+        let json = FetchRequest(.post, url: url, headers: [("Content-Type", "application/json")], body: [0x7B, 0x7D])
+        #expect(try await sandbox.post(json).refusal == "400 invalid_request Not application/x-www-form-urlencoded")
         let broken = FetchRequest(
             .post, url: url, headers: [("Content-Type", "application/x-www-form-urlencoded")],
             body: Array("code=%zz".utf8))
-        #expect(
-            try await sandbox.post(broken).refusal == "400 invalid_request Not percent-encoded UTF-8")
+        #expect(try await sandbox.post(broken).refusal == "400 invalid_request Not percent-encoded UTF-8")
         #expect(try await client.exchange(code).status == 200)
     }
 
@@ -156,8 +148,7 @@ import Testing
         #expect(forced != first)
         #expect(try await client.refresh(first).status == 200)
         try await sandbox.withdrawGoogle(name, clientID: client.id)
-        #expect(
-            try await client.refresh(first).refusal == "400 invalid_grant Token has been expired or revoked.")
+        #expect(try await client.refresh(first).refusal == "400 invalid_grant Token has been expired or revoked.")
         let again = try await client.refreshToken(name)
         let authorization = try #require(try await client.authorization(of: name))
         #expect(authorization.grants.map(\.refreshToken) == [first, forced, again].map(Sandbox.fingerprint))
@@ -168,9 +159,7 @@ import Testing
 
     @Test func `a refresh brings a new access token and ID token and no other refresh token`() async throws {
         let answer = try await client.refresh(client.refreshToken(name))
-        #expect(
-            answer.json?.members?.map(\.name)
-                == ["access_token", "expires_in", "scope", "token_type", "id_token"])
+        #expect(answer.json?.members?.map(\.name) == ["access_token", "expires_in", "scope", "token_type", "id_token"])
         #expect(try TokenParts(answer.text("id_token")).claims["nonce"] == nil)
     }
 
@@ -193,8 +182,7 @@ import Testing
         #expect(try await client.refresh(used).status == 200)
         try await sandbox.advanceClock(by: 83 * 86_400)
         #expect(try await client.refresh(used).status == 200)
-        #expect(
-            try await client.refresh(unused).refusal == "400 invalid_grant Token has been expired or revoked.")
+        #expect(try await client.refresh(unused).refusal == "400 invalid_grant Token has been expired or revoked.")
         #expect(try await client.authorization(of: name)?.grants.map(\.endedBy) == [nil, .disuse])
     }
 

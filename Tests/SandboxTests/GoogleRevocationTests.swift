@@ -26,8 +26,7 @@ import Testing
         #expect(revoked.status == 200)
         #expect(String(decoding: revoked.body, as: UTF8.self) == "{}")
         for token in [try answer.text("refresh_token"), younger] {
-            #expect(
-                try await client.refresh(token).refusal == "400 invalid_grant Token has been expired or revoked.")
+            #expect(try await client.refresh(token).refusal == "400 invalid_grant Token has been expired or revoked.")
         }
         #expect(try await client.revoke(answer.text("access_token")).refusal == dead)
         #expect(try await client.exchange(unused).refusal == "400 invalid_grant code: ended")
@@ -64,8 +63,7 @@ import Testing
         let repeated = "400 invalid_request OAuth 2 parameters can only have a single value: token"
         #expect(try await sandbox.post(query, [("token", token)]).refusal == repeated)
         #expect(try await sandbox.post(query + "&token=x", []).refusal == repeated)
-        #expect(
-            try await sandbox.post("/google/revoke", [("token", "a"), ("token", "a")]).refusal == repeated)
+        #expect(try await sandbox.post("/google/revoke", [("token", "a"), ("token", "a")]).refusal == repeated)
         let bare = FetchRequest(.post, url: sandbox.url + query)
         #expect(try await sandbox.post(bare).status == 200)
     }
@@ -78,8 +76,6 @@ import Testing
         let json = FetchRequest(
             .post, url: sandbox.url + "/google/revoke", headers: [("Content-Type", "application/json")],
             body: Array(#"{"token":"x"}"#.utf8))
-        #expect(
-            try await sandbox.post(json).refusal
-                == "400 invalid_request Not application/x-www-form-urlencoded")
+        #expect(try await sandbox.post(json).refusal == "400 invalid_request Not application/x-www-form-urlencoded")
     }
 }

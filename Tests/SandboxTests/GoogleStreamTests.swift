@@ -26,6 +26,8 @@ import Testing
         return #"{"delivery":{\#(push),"url":"\#(url)"},"events_requested":[\#(list)]}"#
     }
 
+    private static let refused = Result { try DataFile("Fixtures/refused-streams.tsv").rows.map { ($0[0], $0[1]) } }
+
     private var sandbox: Sandbox { .current }
 
     init() async throws {
@@ -146,11 +148,8 @@ import Testing
         try await sandbox.reset()
         try await sandbox.setClock("2026-01-01T12:00:00Z")
         let key = try TokenMint.shared.rsa
-        try await sandbox.registerServiceAccount(
-            Self.email, keyID: TokenMint.rsaKeyID, key, hasRole: false)
-        for path in ["stream", "stream/status"] {
-            #expect(try await call(path).status == 403)
-        }
+        try await sandbox.registerServiceAccount(Self.email, keyID: TokenMint.rsaKeyID, key, hasRole: false)
+        for path in ["stream", "stream/status"] { #expect(try await call(path).status == 403) }
         try await sandbox.registerServiceAccount(Self.email, keyID: TokenMint.rsaKeyID, key)
         let body = Self.registration("http://127.0.0.1:1/")
         let answer = try await call("stream:update", body)
@@ -171,21 +170,7 @@ import Testing
         #expect(try await sandbox.eventStream().url == "http://[::1]:9/e")
     }
 
-    @Test(arguments: [
-        ("stream:update", "{}"), ("stream:update", "[]"), ("stream:update", "{"),
-        ("stream:update", #"{"events_requested":["a"]}"#),
-        ("stream:update", #"{"delivery":{\#(push)},"events_requested":["a"]}"#),
-        ("stream:update", #"{"delivery":{"url":"http://127.0.0.1/"},"events_requested":["a"]}"#),
-        (
-            "stream:update",
-            #"{"delivery":{"delivery_method":"poll","url":"http://127.0.0.1/"},"events_requested":["a"]}"#
-        ),
-        ("stream:update", #"{"delivery":{\#(push),"url":"http://127.0.0.1/"}}"#),
-        ("stream:update", #"{"delivery":{\#(push),"url":"http://127.0.0.1/"},"events_requested":[]}"#),
-        ("stream:update", #"{"delivery":{\#(push),"url":"http://127.0.0.1/"},"events_requested":["a"],"aud":"b"}"#),
-        ("stream/status:update", "{}"), ("stream/status:update", #"{"status":"paused"}"#),
-        ("stream:verify", #"{"state":1}"#), ("stream:verify", #"{"stat":"s"}"#),
-    ])
+    @Test(arguments: try refused.get())
     func `a request with a fault in it is refused`(_ path: String, _ body: String) async throws {
         #expect(try await call("stream:update", Self.registration("http://127.0.0.1:1/")).status == 200)
         let before = try await sandbox.eventStream()
@@ -218,9 +203,7 @@ import Testing
 
     @Test func `a stream that is off, or did not ask for it, gets no verification`() async throws {
         let receiver = try LoopbackServer { _ in [.respond(202)] }
-        #expect(
-            try await call("stream:update", Self.registration(receiver.url, [Self.types[0]])).status == 200
-        )
+        #expect(try await call("stream:update", Self.registration(receiver.url, [Self.types[0]])).status == 200)
         #expect(try await call("stream:verify", #"{"state":"unasked"}"#).status == 200)
         #expect(try await call("stream:update", Self.registration(receiver.url)).status == 200)
         #expect(try await call("stream/status:update", #"{"status":"disabled"}"#).status == 200)

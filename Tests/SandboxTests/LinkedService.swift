@@ -70,9 +70,7 @@ final class LinkedService: Sendable {
     var paths: [String] { server.history.requests.map { "\($0.method) \($0.target.prefix { $0 != "?" })" } }
 
     /// Forgets all, and has this fault from here on.
-    func begin(_ fault: Fault?) {
-        logic.state.withLock { $0 = State(fault: fault) }
-    }
+    func begin(_ fault: Fault?) { logic.state.withLock { $0 = State(fault: fault) } }
 
     /// What the person's browser is sent to when the person allows what this URL asks for.
     func allow(_ url: String) -> String {

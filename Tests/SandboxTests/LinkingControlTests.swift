@@ -11,8 +11,7 @@ import Testing
         for path in ["checks", "browser", "flip", "unlink"] {
             #expect(try await sandbox.refusal("google/linking/" + path, "{}").status == 409, "\(path)")
         }
-        #expect(
-            try await sandbox.refusal("google/linking/flip/answer", #"{"url":"https://a.example"}"#).status == 409)
+        #expect(try await sandbox.refusal("google/linking/flip/answer", #"{"url":"https://a.example"}"#).status == 409)
         #expect(try await sandbox.get("/google/r/p?code=c&state=s").status == 400)
         let page = try await sandbox.get("/google/link").body
         #expect(String(decoding: page, as: UTF8.self).contains("no service"))
@@ -87,8 +86,7 @@ import Testing
         ] {
             #expect(page.contains(text), "\(text)")
         }
-        let report = String(
-            decoding: try await sandbox.get("/control/google/linking/report").body, as: UTF8.self)
+        let report = String(decoding: try await sandbox.get("/control/google/linking/report").body, as: UTF8.self)
         for text in [page, report] {
             for secret in [LinkedService.secret, "eyJhbGciOiJub25lIn0", "refresh-1", "code-1"] {
                 #expect(!text.contains(secret), "\(secret)")

@@ -155,8 +155,7 @@ import Testing
         #expect(try await sandbox.linkingReport().result("browser", "refusal") == "failed")
 
         for error in ["access_denied", "cancelled", "invalid_request", "unrecoverable", "user_not_authorized"] {
-            let report = try await sandbox.answerFlip(
-                service.refuse(try await sandbox.beginFlip(), with: error))
+            let report = try await sandbox.answerFlip(service.refuse(try await sandbox.beginFlip(), with: error))
             #expect(
                 report.result("flip", "refusal") == (error == "user_not_authorized" ? "failed" : "passed"),
                 "\(error)")

@@ -39,9 +39,7 @@ extension ProviderClient {
         try await sandbox.authorization(Self.provider, person, clientID: id)
     }
 
-    func withdraw(_ person: String) async throws {
-        try await sandbox.withdraw(Self.provider, person, clientID: id)
-    }
+    func withdraw(_ person: String) async throws { try await sandbox.withdraw(Self.provider, person, clientID: id) }
 }
 
 extension Sandbox.Provider {

@@ -2,9 +2,7 @@ import TestSupport
 import Testing
 
 extension Sandbox: TestFixture {
-    static func run(_ body: (Sandbox) async throws -> Void) async throws {
-        try await run(seed: "test", body)
-    }
+    static func run(_ body: (Sandbox) async throws -> Void) async throws { try await run(seed: "test", body) }
 }
 
 /// One sandbox for the tests that leave nothing behind that could affect another: they only ask for refusals, or they

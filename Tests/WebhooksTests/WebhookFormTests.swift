@@ -12,10 +12,7 @@ import Testing
     private static let body = Array(#"{"test": 2432232314}"#.utf8)
 
     @Test(arguments: [
-        (
-            "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-            "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
-        ),
+        ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="),
         (
             "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==",
             "v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg=="
@@ -66,9 +63,7 @@ import Testing
         #expect(WebhookSchedule(steps: []).next(after: 1, at: now, retryAfter: 9) == nil)
     }
 
-    private static func address(_ text: String) throws -> IPAddress {
-        try #require(IPAddress(text))
-    }
+    private static func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
     @Test(arguments: [
         "0.0.0.0", "10.1.2.3", "100.64.0.1", "127.0.0.1", "169.254.1.1", "172.31.255.255", "192.0.0.8", "192.0.2.1",

@@ -316,8 +316,7 @@ import Testing
             await #expect(throws: WebhookStore.ReplaysUnderWay.self) { try await replay() }
             let event = try #require(try await world.feed.page(after: .beginning, of: [], limit: 1)?.events.first)
             await #expect(throws: WebhookStore.ReplaysUnderWay.self) {
-                try await world.store.replay(
-                    event, to: "crm", types: world.types, reason: "a test", by: world.call)
+                try await world.store.replay(event, to: "crm", types: world.types, reason: "a test", by: world.call)
             }
             #expect(try await world.store.streams(of: "crm").count == 11)
         }
@@ -347,9 +346,7 @@ import Testing
                 { try await store.advance(stream, to: event.position, under: $0) },
                 { try await store.end(replay, under: $0) },
             ]
-            for write in writes {
-                await #expect(throws: WebhookLease.Lost.self) { try await write(leases[0]) }
-            }
+            for write in writes { await #expect(throws: WebhookLease.Lost.self) { try await write(leases[0]) } }
             #expect(try await store.parkedAccounts(of: stream).isEmpty)
             #expect(try await store.failures(of: "crm", before: nil, limit: 10).items.isEmpty)
             #expect(try await store.streams(of: "crm").map(\.position) == streams.map(\.position))

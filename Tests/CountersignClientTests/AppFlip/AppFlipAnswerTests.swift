@@ -172,10 +172,7 @@ struct AppFlipAnswerTests {
 
     @Test func `two taps at once ask once`() async throws {
         let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return .json(200, Self.code)
-        }
+        let server = try ScriptedServer(behind: gate) { _ in .json(200, Self.code) }
         let client = server.client(InMemorySessionStore(Fixture.document()))
         let request = try AppFlipLinkTests.request()
         async let first = client.answer(request, consent: true)
@@ -188,10 +185,7 @@ struct AppFlipAnswerTests {
 
     @Test func `a caller that is cancelled leaves one answer`() async throws {
         let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return .json(200, Self.code)
-        }
+        let server = try ScriptedServer(behind: gate) { _ in .json(200, Self.code) }
         let client = server.client(InMemorySessionStore(Fixture.document()))
         let request = try AppFlipLinkTests.request()
         let call = Task { await client.answer(request, consent: true) }
@@ -204,10 +198,7 @@ struct AppFlipAnswerTests {
 
     @Test func `an app that is ended before the answer is kept asks again`() async throws {
         let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return .json(200, Self.code)
-        }
+        let server = try ScriptedServer(behind: gate) { _ in .json(200, Self.code) }
         // What the store holds while the first process waits is all that the second one finds.
         let store = InMemorySessionStore(Fixture.document())
         let request = try AppFlipLinkTests.request()
@@ -223,9 +214,7 @@ struct AppFlipAnswerTests {
 
     @Test(arguments: [Set<FaultyStore.Call>([.save]), [.load], [.load, .save]])
     func `a store that fails leaves one answer in memory`(faults: Set<FaultyStore.Call>) async throws {
-        let server = try ScriptedServer { _ in .json(200, Self.code) }
-        let store = FaultyStore(nil, failing: faults)
-        let client = server.client(store)
+        let (server, store, client) = try ScriptedServer.serving(nil, failing: faults) { _ in .json(200, Self.code) }
         let request = try AppFlipLinkTests.request()
         #expect(await client.answer(request, consent: false) == Self.denied)
         #expect(await client.answer(request, consent: true) == Self.denied)

@@ -113,8 +113,7 @@ struct AppFlipLinkTests {
     @Test func `text that only looks alike is another redirect URI and another client`() {
         // U+212A, which Unicode takes for K.
         let uri = "https://k.example/a/K"
-        let configuration = AppFlipConfiguration(
-            link: Self.configuration.link, clientID: "K", redirectURIs: [uri])
+        let configuration = AppFlipConfiguration(link: Self.configuration.link, clientID: "K", redirectURIs: [uri])
         let kelvin = "\u{212A}"
         #expect("K" == kelvin)
         let other = Self.link(client: "client_id=K", redirect: "redirect_uri=https://k.example/a/%E2%84%AA")
@@ -185,8 +184,7 @@ struct AppFlipLinkTests {
             Issue.record("no request")
             return
         }
-        #expect(
-            request.success(code: "1").absoluteString == "https://a.example/flip?x=a+b%2F&code=1&state=Xy%2F9%2B1")
+        #expect(request.success(code: "1").absoluteString == "https://a.example/flip?x=a+b%2F&code=1&state=Xy%2F9%2B1")
     }
 
     @Test func `requests are equal by bytes`() throws {

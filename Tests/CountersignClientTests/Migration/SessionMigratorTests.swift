@@ -113,9 +113,7 @@ struct SessionMigratorTests {
         let changes: [@Sendable (Data) -> Data?] = [{ _ in nil }, { $0.dropLast() }, { _ in other }]
         for change in changes {
             let destination = ForgetfulStore(change)
-            #expect(throws: SessionError.storage("what was saved reads differently")) {
-                try migrate(to: destination)
-            }
+            #expect(throws: SessionError.storage("what was saved reads differently")) { try migrate(to: destination) }
             // Not what the next run would take for a finished one.
             #expect(destination.load() == nil)
             #expect(archive.content != nil && text.content != nil)

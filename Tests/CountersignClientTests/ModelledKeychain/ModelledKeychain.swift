@@ -37,19 +37,13 @@ final class ModelledKeychain: Keychain {
     // MARK: What a test sets and sees
 
     /// Each such call fails with this status from now on; nil ends that.
-    func fail(_ call: Call, with status: KeychainStatus?) {
-        state.withLock { $0.failures[call] = status }
-    }
+    func fail(_ call: Call, with status: KeychainStatus?) { state.withLock { $0.failures[call] = status } }
 
     /// Runs once, before the next item is added: what another process does meanwhile.
-    func beforeNextAdd(_ act: @escaping @Sendable (ModelledKeychain) -> Void) {
-        state.withLock { $0.beforeAdd = act }
-    }
+    func beforeNextAdd(_ act: @escaping @Sendable (ModelledKeychain) -> Void) { state.withLock { $0.beforeAdd = act } }
 
     /// What is written from now on is kept as this makes it.
-    func damage(_ change: @escaping @Sendable (Data) -> Data) {
-        state.withLock { $0.damage = change }
-    }
+    func damage(_ change: @escaping @Sendable (Data) -> Data) { state.withLock { $0.damage = change } }
 
     /// Makes every item one that holds no data.
     func emptyItems() {
@@ -137,9 +131,7 @@ final class ModelledKeychain: Keychain {
     ) -> (KeychainStatus, [Key]) {
         state.calls.append((call, query, changes))
         if let failure = state.failures[call] { return (failure, []) }
-        let known: Set<KeychainAttribute> = [
-            .itemClass, .account, .service, .usesDataProtectionKeychain, .accessGroup,
-        ]
+        let known: Set<KeychainAttribute> = [.itemClass, .account, .service, .usesDataProtectionKeychain, .accessGroup]
         guard known.isSuperset(of: base.keys), base[.itemClass] == .genericPassword,
             case .text(let account) = base[.account], case .text(let service) = base[.service], !service.isEmpty,
             case .flag(let isDataProtected) = base[.usesDataProtectionKeychain]

@@ -83,9 +83,7 @@ struct OAuthAuthorizeTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test(arguments: [
-        OAuthTokens(accessToken: "a"), OAuthTokens(refreshToken: "r"), OAuthTokens(idToken: "i"),
-    ])
+    @Test(arguments: [OAuthTokens(accessToken: "a"), OAuthTokens(refreshToken: "r"), OAuthTokens(idToken: "i")])
     func `any token can authorize, which sends nothing`(tokens: OAuthTokens) async throws {
         let server = try Self.server()
         #expect(await server.oauthSession(tokens).canAuthorize)

@@ -42,10 +42,7 @@ struct OAuthConcurrencyTests {
     }
 
     @Test func `calls at once share one failure`() async throws {
-        let server = try ScriptedServer { [gate] _ in
-            gate.wait()
-            return .json(400, #"{"error":"invalid_grant"}"#)
-        }
+        let server = try ScriptedServer(behind: gate) { _ in .json(400, #"{"error":"invalid_grant"}"#) }
         let session = server.oauthSession()
         let first = Self.call(session)
         await gate.reached()

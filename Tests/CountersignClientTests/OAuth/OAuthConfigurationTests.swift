@@ -117,10 +117,7 @@ struct OAuthConfigurationTests {
 
     @Test func `a cancelled discovery ends at once`() async throws {
         let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return .json(200, Self.document())
-        }
+        let server = try ScriptedServer(behind: gate) { _ in .json(200, Self.document()) }
         let call = Task {
             try await OAuthConfiguration.discover(
                 issuer: OAuthFixture.url("https://idp.example"), transport: DivertedTransport(server))

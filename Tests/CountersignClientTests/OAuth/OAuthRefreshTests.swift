@@ -141,9 +141,7 @@ struct OAuthRefreshTests {
         #expect(server.requests.map { Self.form($0)[1] }.last == "refresh_token=\(Fixture.refresh(2))")
     }
 
-    @Test(arguments: [
-        #","expires_in":"3600""#, #","expires_in":3600,"scope":["email"]"#, #","id_token":7"#,
-    ])
+    @Test(arguments: [#","expires_in":"3600""#, #","expires_in":3600,"scope":["email"]"#, #","id_token":7"#])
     func `a grant that is malformed is transient, and the rotated refresh token is kept`(_ more: String) async throws {
         let grants = Locked([OAuthFixture.grant(2, more), OAuthFixture.grant(3)])
         let server = try ScriptedServer { _ in .json(200, grants.withLock { $0.removeFirst() }) }

@@ -8,6 +8,8 @@ import Testing
 #endif
 
 struct OAuthStoreTests {
+    private static let failed = SessionError.storage("the store failed: Fault")
+
     private static func server() throws -> ScriptedServer {
         try ScriptedServer { _ in .json(200, OAuthFixture.grant(2)) }
     }
@@ -71,13 +73,9 @@ struct OAuthStoreTests {
         let store = FaultyStore()
         let session = server.oauthSession(store: store)
         store.fail([.save])
-        await #expect(throws: SessionError.storage("the store failed: Fault")) {
-            try await session.authorize(OAuthFixture.api)
-        }
+        await #expect(throws: Self.failed) { try await session.authorize(OAuthFixture.api) }
         #expect(store.content == nil)
-        await #expect(throws: SessionError.storage("the store failed: Fault")) {
-            try await session.authorize(OAuthFixture.api)
-        }
+        await #expect(throws: Self.failed) { try await session.authorize(OAuthFixture.api) }
         store.fail([])
         #expect(OAuthFixture.bearer(try await session.authorize(OAuthFixture.api)) == "Bearer \(Fixture.access(2))")
         #expect(try OAuthFixture.stored(store)?.tokens.refreshToken == Fixture.refresh(2))
@@ -89,12 +87,10 @@ struct OAuthStoreTests {
         let before = OAuthFixture.tokens(lifetime: -1)
         let store = FaultyStore(try OAuthFixture.document(before), failing: [.save])
         let session = try #require(try server.restored(store))
-        await #expect(throws: SessionError.storage("the store failed: Fault")) {
-            try await session.authorize(OAuthFixture.api)
-        }
+        await #expect(throws: Self.failed) { try await session.authorize(OAuthFixture.api) }
         #expect(await session.tokens == before)
-        await #expect(throws: SessionError.storage("the store failed: Fault")) { try await session.setNeedsRefresh() }
-        await #expect(throws: SessionError.storage("the store failed: Fault")) { try await session.save() }
+        await #expect(throws: Self.failed) { try await session.setNeedsRefresh() }
+        await #expect(throws: Self.failed) { try await session.save() }
         #expect(await session.tokens == before)
         store.fail([])
         try await session.save()
@@ -107,7 +103,7 @@ struct OAuthStoreTests {
         let server = try Self.server()
         let store = FaultyStore(try OAuthFixture.document(OAuthFixture.tokens()), failing: [.save])
         let session = try #require(try server.restored(store))
-        await #expect(throws: SessionError.storage("the store failed: Fault")) { try await session.setNeedsRefresh() }
+        await #expect(throws: Self.failed) { try await session.setNeedsRefresh() }
         store.fail([])
         #expect(OAuthFixture.bearer(try await session.authorize(OAuthFixture.api)) == "Bearer \(Fixture.access(2))")
         #expect(server.requests.count == 1)
@@ -118,9 +114,7 @@ struct OAuthStoreTests {
         let store = FaultyStore(try OAuthFixture.document(OAuthFixture.tokens(lifetime: 30)))
         let session = try #require(try server.restored(store))
         store.fail([.load])
-        await #expect(throws: SessionError.storage("the store failed: Fault")) {
-            try await session.authorize(OAuthFixture.api)
-        }
+        await #expect(throws: Self.failed) { try await session.authorize(OAuthFixture.api) }
         store.fail([])
         store.put(Data(#"{"v":9}"#.utf8))
         await #expect(throws: SessionError.storage("the document has version 9")) {
@@ -132,12 +126,9 @@ struct OAuthStoreTests {
 
     @Test func `a store that does not forget keeps the session from ending`() async throws {
         let server = try ScriptedServer { _ in .json(400, #"{"error":"invalid_grant"}"#) }
-        let store = FaultyStore(
-            try OAuthFixture.document(OAuthFixture.tokens(lifetime: 30)), failing: [.remove])
+        let store = FaultyStore(try OAuthFixture.document(OAuthFixture.tokens(lifetime: 30)), failing: [.remove])
         let session = try #require(try server.restored(store))
-        await #expect(throws: SessionError.storage("the store failed: Fault")) {
-            try await session.authorize(OAuthFixture.api)
-        }
+        await #expect(throws: Self.failed) { try await session.authorize(OAuthFixture.api) }
         store.fail([])
         await #expect(throws: SessionError.reauthenticate(code: "invalid_grant")) {
             try await session.authorize(OAuthFixture.api)

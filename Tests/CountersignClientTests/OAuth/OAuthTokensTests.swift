@@ -82,9 +82,7 @@ struct OAuthTokensTests {
         let session = server.oauthSession(tokens, secret: secret)
         try await session.save()
         for text in [printed(tokens), printed(session), printed(["session": session])] {
-            for secret in ["ya29.a0", "1//0g-r", idToken, secret] {
-                #expect(!text.contains(secret.prefix(7)))
-            }
+            for secret in ["ya29.a0", "1//0g-r", idToken, secret] { #expect(!text.contains(secret.prefix(7))) }
         }
         #expect(printed(tokens).contains("ya29.a…"))
     }

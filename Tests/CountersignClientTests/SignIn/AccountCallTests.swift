@@ -9,7 +9,7 @@ import Testing
 
 /// What a person does with their account: what is sent, and what the answers mean.
 @Suite struct AccountCallTests {
-    private typealias Act = @Sendable (SignInClient) async throws(SessionError) -> Void
+    private typealias Act = @Sendable (SignInClient) async throws -> Void
 
     private static let device = """
         {"sessionId":"other","current":false,"device":{"name":"Kim’s Pixel","platform":"android"},"ip":"192.0.2.0",
@@ -21,42 +21,21 @@ import Testing
 
     /// Calls that change something and have no value of their own: method, target, body, success.
     private static let acts: [(String, String, [String: JSONValue]?, Int, Act)] = [
-        (
-            "DELETE", "/v1/account/identities/id-1", nil, 202,
-            { (client) async throws(SessionError) in try await client.unlink(identity: "id-1") }
-        ),
-        (
-            "DELETE", "/v1/account/linked-clients/google-7f3a", nil, 204,
-            { (client) async throws(SessionError) in try await client.unlink(service: "google-7f3a") }
-        ),
+        ("DELETE", "/v1/account/identities/id-1", nil, 202, { try await $0.unlink(identity: "id-1") }),
+        ("DELETE", "/v1/account/linked-clients/google-7f3a", nil, 204, { try await $0.unlink(service: "google-7f3a") }),
         (
             "PUT", "/v1/account/password", ["newPassword": "new", "currentPassword": "old"], 204,
-            { (client) async throws(SessionError) in try await client.setPassword("new", current: "old") }
+            { try await $0.setPassword("new", current: "old") }
         ),
-        (
-            "PUT", "/v1/account/password", ["newPassword": "new"], 204,
-            { (client) async throws(SessionError) in try await client.setPassword("new") }
-        ),
+        ("PUT", "/v1/account/password", ["newPassword": "new"], 204, { try await $0.setPassword("new") }),
         (
             "PUT", "/v1/account/email", ["email": "a@x.example"], 202,
-            { (client) async throws(SessionError) in try await client.requestEmailChange(to: "a@x.example") }
+            { try await $0.requestEmailChange(to: "a@x.example") }
         ),
-        (
-            "POST", "/v1/account/verify-email", ["code": "123456"], 204,
-            { (client) async throws(SessionError) in try await client.verifyEmail(code: "123456") }
-        ),
-        (
-            "DELETE", "/v1/account/email-replacement", nil, 204,
-            { (client) async throws(SessionError) in try await client.cancelEmailReplacement() }
-        ),
-        (
-            "DELETE", "/v1/sessions/other", nil, 204,
-            { (client) async throws(SessionError) in try await client.signOut(device: "other") }
-        ),
-        (
-            "POST", "/v1/sessions/revoke", ["scope": "others"], 204,
-            { (client) async throws(SessionError) in try await client.signOutOtherDevices() }
-        ),
+        ("POST", "/v1/account/verify-email", ["code": "123456"], 204, { try await $0.verifyEmail(code: "123456") }),
+        ("DELETE", "/v1/account/email-replacement", nil, 204, { try await $0.cancelEmailReplacement() }),
+        ("DELETE", "/v1/sessions/other", nil, 204, { try await $0.signOut(device: "other") }),
+        ("POST", "/v1/sessions/revoke", ["scope": "others"], 204, { try await $0.signOutOtherDevices() }),
     ]
 
     @Test(arguments: acts.indices)
@@ -75,13 +54,9 @@ import Testing
         let request = try #require(server.requests.first)
         #expect(request.method == method && request.target == target && request.bearer == Fixture.access(1))
         #expect(request.json == body)
-        do {
-            try await act(client)
-            Issue.record("no error")
-        } catch {
-            #expect(error == .refused(code: "reauthentication_required", status: 403))
-            #expect(error.requestID == "01a2-b.c")
-        }
+        let error = await #expect(throws: SessionError.self) { try await act(client) }
+        #expect(error == .refused(code: "reauthentication_required", status: 403))
+        #expect(error?.requestID == "01a2-b.c")
         await #expect(throws: SessionError.transient(retryAfter: 7)) { try await act(client) }
         await #expect(throws: SessionError.transient(retryAfter: nil)) { try await act(client) }
         #expect(store.content == document && server.requests.count == 4)
@@ -90,8 +65,7 @@ import Testing
     }
 
     @Test func `the account comes back renamed`() async throws {
-        let server = try ScriptedServer { _ in .json(200, Fixture.account) }
-        let client = server.client(FaultyStore(Fixture.document()))
+        let (server, _, client) = try ScriptedServer.serving(Fixture.document()) { _ in .json(200, Fixture.account) }
         #expect(try await client.setDisplayName("Kim Example").displayName == "Kim Example")
         _ = try await client.setDisplayName(nil)
         #expect(server.requests.map(\.method) == ["PATCH", "PATCH"] && server.requests[0].target == "/v1/account")
@@ -99,10 +73,9 @@ import Testing
     }
 
     @Test func `devices and services are listed`() async throws {
-        let server = try ScriptedServer { request in
+        let (server, _, client) = try ScriptedServer.serving(Fixture.document()) { request in
             .json(200, #"{"items":[\#(request.path == "/v1/sessions" ? Self.device : Self.service)]}"#)
         }
-        let client = server.client(FaultyStore(Fixture.document()))
         let device = try #require(try await client.devices().first)
         #expect(device.id == "other" && !device.isCurrent && device.name == "Kim’s Pixel")
         #expect(device.platform == "android" && device.methods == ["google"])
@@ -123,8 +96,7 @@ import Testing
 
     @Test(arguments: ["", ".", "..", "../../account", "a/b", "a?b", "a#b", "%2e%2e", "ä"])
     func `an id that is none is no path`(_ id: String) async throws {
-        let server = try ScriptedServer { _ in .noContent }
-        let client = server.client(FaultyStore(Fixture.document()))
+        let (server, _, client) = try ScriptedServer.serving(Fixture.document()) { _ in .noContent }
         let missing = SessionError.refused(code: "not_found", status: 0)
         await #expect(throws: missing) { try await client.unlink(identity: id) }
         await #expect(throws: missing) { try await client.unlink(service: id) }
@@ -135,9 +107,7 @@ import Testing
     // MARK: Ends
 
     @Test func `a deleted account leaves nothing here`() async throws {
-        let server = try ScriptedServer { _ in .json(202, "{}") }
-        let store = FaultyStore(Fixture.document())
-        let client = server.client(store)
+        let (server, store, client) = try ScriptedServer.serving(Fixture.document()) { _ in .json(202, "{}") }
         var states = client.states.makeAsyncIterator()
         #expect(await states.next() == .signedIn(accountID: Fixture.accountID))
         try await client.deleteAccount()
@@ -292,10 +262,9 @@ import Testing
     }
 
     @Test func `a session that does not say what opened it is asked about after each unlinking`() async throws {
-        let server = try ScriptedServer { request in
+        let (server, _, client) = try ScriptedServer.serving(Fixture.document()) { request in
             request.path == "/v1/sessions/refresh" ? .json(200, Fixture.session(2)) : .json(202, "{}")
         }
-        let client = server.client(FaultyStore(Fixture.document()))
         try await client.unlink(identity: "id-1")
         _ = try await client.authorize(URLRequest(url: server.url("/things")))
         #expect(server.requests.map(\.path) == ["/v1/account/identities/id-1", "/v1/sessions/refresh"])
@@ -304,11 +273,9 @@ import Testing
     // MARK: Codes are sent once
 
     @Test func `a link is made once and shown as the account`() async throws {
-        let server = try ScriptedServer { request in
+        let (server, store, client) = try ScriptedServer.serving(Fixture.document()) { request in
             request.method == "POST" ? .json(201, Fixture.identity) : .json(200, Fixture.account)
         }
-        let store = FaultyStore(Fixture.document())
-        let client = server.client(store)
         let apple = AppleCredential(
             identityToken: Fixture.token(), authorizationCode: "code", nonce: "nonce",
             fullName: Fixture.name("Kim", "Example"), clientID: "com.example.lamp")
@@ -370,7 +337,6 @@ import Testing
         try await client.resetPassword(email: "a@x.example", code: "123456", newPassword: "new pass word")
         #expect(server.requests.map { $0.json?["purpose"] } == ["resetPassword", "verifyEmail", nil])
         #expect(server.requests[2].target == "/v1/accounts/password-reset" && server.requests[2].bearer == nil)
-        #expect(
-            server.requests[2].json == ["email": "a@x.example", "code": "123456", "newPassword": "new pass word"])
+        #expect(server.requests[2].json == ["email": "a@x.example", "code": "123456", "newPassword": "new pass word"])
     }
 }

@@ -10,27 +10,18 @@ import Testing
 /// A call is for the account that is signed in as it begins, also when another one has signed in before it is sent, or sent
 /// once more.
 @Suite struct OtherAccountTests {
-    private typealias Act = @Sendable (SignInClient) async throws(SessionError) -> Void
+    private typealias Act = @Sendable (SignInClient) async throws -> Void
 
     private static let acts: [(path: String, Act)] = [
-        ("/v1/account", { (client) async throws(SessionError) in try await client.deleteAccount() }),
-        (
-            "/v1/account/identities/id-1",
-            { (client) async throws(SessionError) in try await client.unlink(identity: "id-1") }
-        ),
-        ("/v1/account/password", { (client) async throws(SessionError) in try await client.setPassword("new") }),
-        ("/v1/sessions/revoke", { (client) async throws(SessionError) in try await client.signOutEverywhere() }),
+        ("/v1/account", { try await $0.deleteAccount() }),
+        ("/v1/account/identities/id-1", { try await $0.unlink(identity: "id-1") }),
+        ("/v1/account/password", { try await $0.setPassword("new") }),
+        ("/v1/sessions/revoke", { try await $0.signOutEverywhere() }),
         (
             "/v1/things",
-            { (client) async throws(SessionError) in
-                _ = try await client.data(
-                    for: URLRequest(url: client.server.baseURL.appendingPathComponent("v1/things")))
-            }
+            { _ = try await $0.data(for: URLRequest(url: $0.server.baseURL.appendingPathComponent("v1/things"))) }
         ),
-        (
-            "/v1/account/identities/google",
-            { (client) async throws(SessionError) in _ = try await client.link(google: GoogleCredential(idToken: "t")) }
-        ),
+        ("/v1/account/identities/google", { _ = try await $0.link(google: GoogleCredential(idToken: "t")) }),
     ]
 
     /// - Parameter other: who signs in by password.
@@ -102,10 +93,7 @@ import Testing
     @Test(arguments: [true, false])
     func `what another process has signed in is not forgotten with the account`(_ isDeletion: Bool) async throws {
         let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return isDeletion ? .json(202, "{}") : .noContent
-        }
+        let server = try ScriptedServer(behind: gate) { _ in isDeletion ? .json(202, "{}") : .noContent }
         let store = FaultyStore(Fixture.document())
         let client = server.client(store)
         let call = Task {

@@ -60,10 +60,7 @@ import Testing
 
     @Test func `fifty callers share one refresh`() async throws {
         let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return .json(200, Fixture.session(2))
-        }
+        let server = try ScriptedServer(behind: gate) { _ in .json(200, Fixture.session(2)) }
         let client = server.client(FaultyStore(Fixture.document(expiresIn: 30)))
         let request = request
         let callers = (0..<50).map { _ in Task { try await client.authorize(request) } }
@@ -76,10 +73,7 @@ import Testing
 
     @Test func `fifty callers share one failure`() async throws {
         let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return .problem(401, "refresh_token_reused")
-        }
+        let server = try ScriptedServer(behind: gate) { _ in .problem(401, "refresh_token_reused") }
         let store = FaultyStore(Fixture.document(expiresIn: 30))
         let client = server.client(store)
         let request = request
@@ -178,10 +172,7 @@ import Testing
         _ reply: ScriptedServer.Reply, after change: Data?
     ) async throws -> (request: Result<URLRequest, any Error>, stored: Data?) {
         let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return reply
-        }
+        let server = try ScriptedServer(behind: gate) { _ in reply }
         let store = FaultyStore(Fixture.document(expiresIn: 30))
         let client = server.client(store)
         let request = request
@@ -241,10 +232,7 @@ import Testing
 
     @Test func `who is cancelled leaves at once, and the refresh goes on for the others`() async throws {
         let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return .json(200, Fixture.session(2))
-        }
+        let server = try ScriptedServer(behind: gate) { _ in .json(200, Fixture.session(2)) }
         let store = FaultyStore(Fixture.document(expiresIn: 30))
         let client = server.client(store)
         let request = request
@@ -261,10 +249,7 @@ import Testing
 
     @Test func `a refresh that nobody waits for any more is kept`() async throws {
         let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return .json(200, Fixture.session(2))
-        }
+        let server = try ScriptedServer(behind: gate) { _ in .json(200, Fixture.session(2)) }
         let client = server.client(FaultyStore(Fixture.document(expiresIn: 30)))
         let request = request
         let only = Task { try await client.authorize(request) }
@@ -293,13 +278,11 @@ import Testing
 
     @Test func `a sign-in wins over a refresh under way`() async throws {
         let gate = Gate()
-        let server = try ScriptedServer { request in
+        let (server, store, client) = try ScriptedServer.serving(Fixture.document(expiresIn: 30)) { request in
             guard request.path == "/v1/sessions/refresh" else { return .json(200, Fixture.signedIn(5)) }
             gate.wait()
             return .json(200, Fixture.session(2))
         }
-        let store = FaultyStore(Fixture.document(expiresIn: 30))
-        let client = server.client(store)
         let request = request
         let call = Task { try await client.authorize(request) }
         await gate.reached()

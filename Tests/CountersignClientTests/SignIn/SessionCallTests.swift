@@ -56,15 +56,13 @@ import Testing
     @Test func `a refresh that fails after a refusal is made before the next call, also after a restart`() async throws
     {
         let isDown = Locked(true)
-        let server = try ScriptedServer { request in
+        let (server, store, client) = try ScriptedServer.serving(Fixture.document()) { request in
             guard request.path == "/v1/sessions/refresh" else {
                 return request.bearer == Fixture.access(2)
                     ? .json(200, Fixture.account) : .problem(401, "invalid_session")
             }
             return isDown.withLock { $0 } ? .problem(503, "down") : .json(200, Fixture.session(2))
         }
-        let store = FaultyStore(Fixture.document())
-        let client = server.client(store)
         // The old token is the one that was refused: the service is not sent it again.
         for client in [client, client, server.client(store)] {
             await #expect(throws: SessionError.transient(retryAfter: nil)) { try await client.account() }
@@ -221,11 +219,10 @@ import Testing
     @Test func `answers of an app's API are the app's, and no redirect carries the token on`() async throws {
         let other = try ScriptedServer { _ in .json(200, "{}") }
         let target = other.url("/steal").absoluteString
-        let server = try ScriptedServer { request in
+        let (server, _, client) = try ScriptedServer.serving(Fixture.document()) { request in
             request.path == "/moved"
                 ? .answer(307, "", headers: ["Location": target]) : .problem(503, "down", headers: ["Retry-After": "9"])
         }
-        let client = server.client(FaultyStore(Fixture.document()))
         let moved = try await client.data(for: URLRequest(url: server.url("/moved")))
         let down = try await client.data(for: URLRequest(url: server.url("/down")))
         #expect(moved.1.statusCode == 307 && down.1.statusCode == 503)

@@ -14,8 +14,10 @@ import Testing
         account = try #require(JSONText.decode(AccountWire.self, from: Data(Fixture.account.utf8))).account
     }
 
-    private func flow(_ events: SignInFlow.Event...) -> SignInFlow {
-        var flow = SignInFlow()
+    private func flow(_ events: SignInFlow.Event...) -> SignInFlow { flow(events) }
+
+    private func flow(_ events: [SignInFlow.Event], from start: SignInFlow = SignInFlow()) -> SignInFlow {
+        var flow = start
         for event in events {
             let isTaken = flow.apply(event)
             #expect(isTaken, "\(event)")
@@ -35,8 +37,7 @@ import Testing
         #expect(choosing.step == .choosing(ticket) && choosing.ticket == ticket && !choosing.isWaiting)
         #expect(choosing == SignInFlow(ticket))
         #expect(flow(.begin, .signIn(.linkRequired(ticket)), .create).step == .creating(ticket))
-        #expect(
-            flow(.begin, .signIn(.linkRequired(ticket)), .create, .created(account)).step == .signedIn(account))
+        #expect(flow(.begin, .signIn(.linkRequired(ticket)), .create, .created(account)).step == .signedIn(account))
     }
 
     @Test func `binding may show a holder, or a conflict that is replaced or kept`() {
@@ -51,12 +52,7 @@ import Testing
             ([.bound(.conflict(maskedEmail: "k")), .replace, .bound(.signedIn(account))], .signedIn(account)),
             ([.bound(.conflict(maskedEmail: "k")), .abandon], .abandoned), ([.abandon], .abandoned),
         ] {
-            var flow = binding
-            for event in events {
-                let isTaken = flow.apply(event)
-                #expect(isTaken, "\(event)")
-            }
-            #expect(flow.step == step)
+            #expect(flow(events, from: binding).step == step)
         }
     }
 
@@ -103,11 +99,7 @@ import Testing
             ([.begin, .signIn(.linkRequired(shown))], .choosing(shown), shown),
         ]
         for (events, step, kept) in cases {
-            var flow = proven
-            for event in events {
-                let isTaken = flow.apply(event)
-                #expect(isTaken, "\(event)")
-            }
+            let flow = flow(events, from: proven)
             #expect(flow.step == step && flow.ticket == kept)
         }
     }

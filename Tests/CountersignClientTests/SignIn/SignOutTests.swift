@@ -9,9 +9,7 @@ import Testing
 
 @Suite struct SignOutTests {
     @Test func `signing out ends the session here and there`() async throws {
-        let server = try ScriptedServer { _ in .noContent }
-        let store = FaultyStore(Fixture.document())
-        let client = server.client(store)
+        let (server, store, client) = try ScriptedServer.serving(Fixture.document()) { _ in .noContent }
         try await client.signOut()
         #expect(store.content == nil)
         #expect(await client.canAuthorize == false)
@@ -29,9 +27,7 @@ import Testing
             (.json(200, "<html>hotel</html>"), .transient(retryAfter: nil)),
         ]
         for (reply, error) in replies {
-            let server = try ScriptedServer { _ in reply }
-            let store = FaultyStore(Fixture.document())
-            let client = server.client(store)
+            let (server, store, client) = try ScriptedServer.serving(Fixture.document()) { _ in reply }
             await #expect(throws: error) { try await client.signOut() }
             #expect(store.content == nil && server.requests.count == 1)
             #expect(await client.canAuthorize == false)
@@ -63,9 +59,7 @@ import Testing
     }
 
     @Test func `what another process has forgotten is ended all the same`() async throws {
-        let server = try ScriptedServer { _ in .noContent }
-        let store = FaultyStore(Fixture.document())
-        let client = server.client(store)
+        let (server, store, client) = try ScriptedServer.serving(Fixture.document()) { _ in .noContent }
         #expect(await client.canAuthorize)
         store.put(nil)
         try await client.signOut()
@@ -86,13 +80,11 @@ import Testing
     @Test(arguments: [true, false])
     func `a sign-out wins over a refresh under way`(_ isAnswered: Bool) async throws {
         let gate = Gate()
-        let server = try ScriptedServer { request in
+        let (server, store, client) = try ScriptedServer.serving(Fixture.document(expiresIn: 30)) { request in
             guard request.path == "/v1/sessions/refresh" else { return .noContent }
             gate.wait()
             return isAnswered ? .json(200, Fixture.session(2)) : .drop
         }
-        let store = FaultyStore(Fixture.document(expiresIn: 30))
-        let client = server.client(store)
         let request = URLRequest(url: server.url("/things"))
         let call = Task { try await client.authorize(request) }
         await gate.reached()
@@ -152,8 +144,7 @@ import Testing
     }
 
     @Test func `the first state is that of the store, before any call`() async throws {
-        let server = try ScriptedServer { _ in .drop }
-        let client = server.client(FaultyStore(Fixture.document()))
+        let (server, _, client) = try ScriptedServer.serving(Fixture.document()) { _ in .drop }
         var states = client.states.makeAsyncIterator()
         #expect(await states.next() == .signedIn(accountID: Fixture.accountID))
         #expect(server.requests.isEmpty)

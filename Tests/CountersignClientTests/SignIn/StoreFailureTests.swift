@@ -21,9 +21,7 @@ import Testing
         let server = try ScriptedServer { _ in .json(200, Fixture.session(2)) }
         let store = FaultyStore(Fixture.document(expiresIn: 30), failing: [.save])
         let client = server.client(store)
-        for _ in 0..<2 {
-            await #expect(throws: Self.failed) { try await client.authorize(request) }
-        }
+        for _ in 0..<2 { await #expect(throws: Self.failed) { try await client.authorize(request) } }
         #expect(await client.canAuthorize)
         #expect(store.content == Fixture.document(expiresIn: 30))
         store.fail([])
@@ -33,9 +31,7 @@ import Testing
     }
 
     @Test func `a store that can't be loaded is asked again`() async throws {
-        let server = try ScriptedServer { _ in .drop }
-        let store = FaultyStore(Fixture.document(), failing: [.load])
-        let client = server.client(store)
+        let (server, store, client) = try ScriptedServer.serving(Fixture.document(), failing: [.load]) { _ in .drop }
         #expect(await client.canAuthorize == false)
         await #expect(throws: Self.failed) { try await client.authorize(request) }
         await #expect(throws: Self.failed) { try await client.setNeedsRefresh() }
@@ -232,8 +228,7 @@ import Testing
     }
 
     @Test func `a sign-out that neither the server nor the store hears of is one of the store`() async throws {
-        let server = try ScriptedServer { _ in .drop }
-        let client = server.client(FaultyStore(Fixture.document(), failing: [.remove]))
+        let (server, _, client) = try ScriptedServer.serving(Fixture.document(), failing: [.remove]) { _ in .drop }
         await #expect(throws: Self.failed) { try await client.signOut() }
         #expect(server.requests.count == 1)
     }

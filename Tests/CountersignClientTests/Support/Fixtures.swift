@@ -83,7 +83,34 @@ enum Fixture {
     static func stored(_ data: Data?) throws -> SessionDocument { try SessionDocument(data) }
 }
 
+extension SignInOutcome {
+    var account: ClientAccount? { if case .signedIn(let account) = self { account } else { nil } }
+    var ticket: LinkTicket? { if case .linkRequired(let ticket) = self { ticket } else { nil } }
+}
+
+extension BindOutcome {
+    var account: ClientAccount? { if case .signedIn(let account) = self { account } else { nil } }
+    var holder: LinkTicket? { if case .holder(let ticket) = self { ticket } else { nil } }
+}
+
 extension ScriptedServer {
+    /// Its answers wait at the gate.
+    convenience init(behind gate: Gate, _ script: @escaping @Sendable (Request) -> Reply) throws {
+        try self.init { request in
+            gate.wait()
+            return script(request)
+        }
+    }
+
+    /// A server, a store with this document, and a client of both.
+    static func serving(
+        _ document: Data? = nil, failing faults: Set<FaultyStore.Call> = [],
+        _ script: @escaping @Sendable (Request) -> Reply
+    ) throws -> (server: ScriptedServer, store: FaultyStore, client: SignInClient) {
+        let (server, store) = (try ScriptedServer(script), FaultyStore(document, failing: faults))
+        return (server, store, server.client(store))
+    }
+
     func client(
         _ store: any SessionStore = InMemorySessionStore(), base: String = "", clock: TestClock = TestClock(),
         resourceHosts: Set<String> = [],

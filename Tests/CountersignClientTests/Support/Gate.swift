@@ -57,9 +57,7 @@ final class TestClock: Sendable {
 
     var now: Date { time.withLock { $0 } }
 
-    func advance(_ seconds: Double) {
-        time.withLock { $0.addTimeInterval(seconds) }
-    }
+    func advance(_ seconds: Double) { time.withLock { $0.addTimeInterval(seconds) } }
 }
 
 /// A store in memory that fails on demand, and counts.
@@ -81,18 +79,14 @@ final class FaultyStore: SessionStore {
         state.withLock { $0 = (data, faults, []) }
     }
 
-    func fail(_ faults: Set<Call>) {
-        state.withLock { $0.faults = faults }
-    }
+    func fail(_ faults: Set<Call>) { state.withLock { $0.faults = faults } }
 
     /// What is stored, past any fault.
     var content: Data? { state.withLock { $0.data } }
     /// Each document that was saved.
     var saves: [Data] { state.withLock { $0.saves } }
 
-    func put(_ data: Data?) {
-        state.withLock { $0.data = data }
-    }
+    func put(_ data: Data?) { state.withLock { $0.data = data } }
 
     func load() throws -> Data? {
         try state.withLock { state throws(Fault) in

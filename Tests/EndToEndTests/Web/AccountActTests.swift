@@ -333,7 +333,7 @@ import Testing
         #expect(try await service.get("/v1/account", bearer: bearer).status == 401)
 
         let again = try await world.signIn("keeper@example.com", password: World.password)
-        let out = try await browser.submit("/web/account/sign-out-everywhere", on: others).expecting(200)
+        try await browser.submit("/web/account/sign-out-everywhere", on: others).expecting(200)
         #expect(browser.session == nil)
         #expect(try await service.get("/v1/account", bearer: try again.bearer()).status == 401)
         #expect(try await service.get("/v1/account", bearer: neighbour.bearer).status == 200)

@@ -62,6 +62,32 @@ extension ServiceFixture {
         try await service.accounts.changePassword(of: try await opened(signedIn), current: current, to: new, by: call)
     }
 
+    @discardableResult
+    func link(_ provider: Provider, _ credential: ProviderCredential, to signedIn: SignedIn) async throws -> Identity {
+        try await service.linking.link(provider, credential, to: try await opened(signedIn), by: call)
+    }
+
+    /// Asks for another address, whose mailbox is to be proven.
+    func requestEmail(_ email: String, of signedIn: SignedIn) async throws {
+        try await service.accounts.requestEmail(email, of: try await opened(signedIn), by: call)
+    }
+
+    func verifyEmail(_ code: String, of signedIn: SignedIn) async throws {
+        try await service.emailCodes.verifyEmail(code: code, of: try await opened(signedIn), by: call)
+    }
+
+    func signOut(_ scope: RevocationScope, of signedIn: SignedIn) async throws {
+        try await service.sessions.revoke(scope, of: try await opened(signedIn), by: call)
+    }
+
+    func unlink(_ identity: Identity?, of signedIn: SignedIn) async throws {
+        try await service.accounts.unlink(try #require(identity).id, of: try await opened(signedIn), by: call)
+    }
+
+    func cancel(_ ticket: LinkRequired) async throws {
+        try await service.tickets.cancel(linkTicket: ticket.linkTicket, by: call)
+    }
+
     /// Expects neither token of the session to be good.
     func expectEnded(_ session: IssuedSession, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await expectFailure("invalidSession", sourceLocation: sourceLocation) { try await opened(session) }

@@ -40,9 +40,7 @@ import Testing
     // MARK: What fails spends nothing
 
     /// Runs a step while the database takes no flow for its person, then another time.
-    private static func afterFault<Value: Sendable>(
-        _ fixture: WebFixture, _ step: @Sendable () async throws -> Value
-    ) async throws -> Value {
+    private func afterFault<Value: Sendable>(_ step: @Sendable () async throws -> Value) async throws -> Value {
         try await fixture.database.execute(
             "ALTER TABLE web_flows ADD CONSTRAINT web_flows_fault CHECK (status NOT IN ('verifying', 'coded'))")
         try await expectFailure("fault") { try await step() }
@@ -52,44 +50,40 @@ import Testing
 
     @Test(arguments: [true, false])
     func `where the flow can't go on no account is made, and the code is good still`(isOfApp: Bool) async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await isOfApp ? fixture.open() : fixture.openAccountFlow()
-            try await Self.register("kim@example.com", in: flow, fixture)
-            let code = try await fixture.mailedCode(.register, to: "kim@example.com")
-            let step = try await Self.afterFault(fixture) {
-                #expect(try await fixture.count("accounts") == 0)
-                return try await fixture.web.confirmRegistration(
-                    code: code, in: fixture.reference(flow), by: fixture.call)
-            }
-            if isOfApp {
-                let signedIn = try await fixture.exchange(try step.code).session
-                #expect(signedIn.account.email?.text == "kim@example.com" && signedIn.account.emailProof == .proven)
-            } else {
-                let session = try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call)
-                #expect(session?.methods == [.password])
-            }
-            #expect(try await fixture.count("accounts") == 1)
-            #expect(try await fixture.count("mailed_codes") == 0)
+        let flow = try await isOfApp ? fixture.open() : fixture.openAccountFlow()
+        try await register("kim@example.com", in: flow)
+        let code = try await fixture.mailedCode(.register, to: "kim@example.com")
+        let step = try await afterFault {
+            #expect(try await fixture.count("accounts") == 0)
+            return try await fixture.web.confirmRegistration(
+                code: code, in: fixture.reference(flow), by: fixture.call)
         }
+        if isOfApp {
+            let signedIn = try await fixture.exchange(try step.code).session
+            #expect(signedIn.account.email?.text == "kim@example.com" && signedIn.account.emailProof == .proven)
+        } else {
+            let session = try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call)
+            #expect(session?.methods == [.password])
+        }
+        #expect(try await fixture.count("accounts") == 1)
+        #expect(try await fixture.count("mailed_codes") == 0)
     }
 
     @Test func `where the flow can't go on the password stays, and the code is good still`() async throws {
-        try await WebFixture.run { fixture in
-            let account = try await fixture.register("kim@example.com")
-            let flow = try await fixture.openAccountFlow()
-            try await fixture.web.mailResetCode(
-                to: "kim@example.com", in: fixture.reference(flow), by: fixture.call)
-            let code = try await fixture.mailedCode(.resetPassword, to: "kim@example.com")
-            let step = try await Self.afterFault(fixture) {
-                // Of before.
-                #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
-                return try await fixture.web.resetPassword(
-                    email: "kim@example.com", code: code, newPassword: "another good password",
-                    in: fixture.reference(flow), by: fixture.call)
-            }
-            let session = try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call)
-            #expect(session?.accountID == account.account.id && session?.methods == [.password])
+        let account = try await fixture.register("kim@example.com")
+        let flow = try await fixture.openAccountFlow()
+        try await fixture.web.mailResetCode(
+            to: "kim@example.com", in: fixture.reference(flow), by: fixture.call)
+        let code = try await fixture.mailedCode(.resetPassword, to: "kim@example.com")
+        let step = try await afterFault {
+            // Of before.
             #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
+            return try await fixture.web.resetPassword(
+                email: "kim@example.com", code: code, newPassword: "another good password",
+                in: fixture.reference(flow), by: fixture.call)
         }
+        let session = try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call)
+        #expect(session?.accountID == account.account.id && session?.methods == [.password])
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
     }
 }

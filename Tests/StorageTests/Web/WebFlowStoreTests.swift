@@ -73,6 +73,15 @@ struct WebFlowWorld: TestFixture {
         return try await store.take(id, of: Self.browser, for: person, code: code, by: .at(now))
     }
 
+    func spend(_ octet: UInt8) async throws -> WebCodeOutcome {
+        try await store.spend(Self.hash(octet), by: .at(Self.time(1), from: Self.origin)) { _, _ in true }
+    }
+
+    /// Sweeps as the service does, which keeps flows for an hour after their end.
+    func sweep(at seconds: Int64) async throws {
+        _ = try await store.sweep(by: .at(Self.time(seconds)), endedBefore: Self.time(seconds - 3_600), limit: 200)
+    }
+
     func status(_ id: WebFlowID) async throws -> WebFlowStatus? {
         try await database.query("SELECT status FROM web_flows WHERE flow_id = \(id)", as: WebFlowStatus.self).first
     }

@@ -75,12 +75,8 @@ struct HTMLDocument {
         return Element(name: String(name), attributes: attributes, path: path)
     }
 
-    func all(_ name: String) -> [Element] {
-        elements.filter { $0.name == name }
-    }
+    func all(_ name: String) -> [Element] { elements.filter { $0.name == name } }
 
     /// The elements with the names of their attributes: the same for every value that is only text.
-    var shape: [String] {
-        elements.map { ([$0.name] + $0.attributes.keys.sorted()).joined(separator: " ") }
-    }
+    var shape: [String] { elements.map { ([$0.name] + $0.attributes.keys.sorted()).joined(separator: " ") } }
 }

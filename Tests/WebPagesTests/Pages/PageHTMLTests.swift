@@ -66,9 +66,7 @@ import Texts
                 #expect(form.components(separatedBy: "name=\"csrf\"").count == 2, "\(name)")
                 #expect(form.contains("<button"), "\(name)")
             }
-            for button in document.all("button") + document.all("a") {
-                #expect(!button.text.isEmpty, "\(name)")
-            }
+            for button in document.all("button") + document.all("a") { #expect(!button.text.isEmpty, "\(name)") }
         }
     }
 
@@ -84,9 +82,7 @@ import Texts
             let labels = document.all("label").compactMap { $0.attributes["for"] }
             let fields = document.all("input").filter { $0.attributes["type"] != "hidden" }
             #expect(fields.compactMap { $0.attributes["id"] } == labels, "\(name)")
-            for field in fields {
-                #expect(field.attributes["autocomplete"] != nil, "\(name)")
-            }
+            for field in fields { #expect(field.attributes["autocomplete"] != nil, "\(name)") }
             for reference in document.elements.compactMap({
                 $0.attributes["aria-describedby"] ?? $0.attributes["aria-labelledby"]
             }) {
@@ -126,8 +122,7 @@ import Texts
 
     @Test func `fields have the purpose that password managers look for`() throws {
         func field(_ name: String, on page: String) throws -> [String: String] {
-            let page = try #require(PageSamples().pages.first { $0.name == page }).page
-            let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
+            let document = try Self.document(of: page)
             return try #require(document.all("input").first { $0.attributes["id"] == name }).attributes
         }
         #expect(try field("email", on: "chooser")["autocomplete"] == "username")
@@ -171,8 +166,7 @@ import Texts
     }
 
     @Test func `a way back into an app is a refresh and a link`() throws {
-        let page = try #require(PageSamples().pages.first { $0.name == "open-app-signedIn" }).page
-        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
+        let document = try Self.document(of: "open-app-signedIn")
         let uri = "com.example.lamp:/signed-in?code=c0de&amp;state=st4te&amp;iss=https%3A%2F%2Fauth.example.com"
         let refresh = try #require(document.all("meta").first { $0.attributes["http-equiv"] == "refresh" })
         #expect(refresh.attributes["content"] == "0; url=\(uri)")
@@ -188,8 +182,7 @@ import Texts
     }
 
     @Test func `Google's mark is theirs, unaltered`() throws {
-        let page = try #require(PageSamples().pages.first { $0.name == "chooser" }).page
-        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
+        let document = try Self.document(of: "chooser")
         let colors = document.all("path").compactMap { $0.attributes["fill"] }
         #expect(colors == ["#EA4335", "#4285F4", "#FBBC05", "#34A853"])
         #expect(document.all("path").allSatisfy { $0.path.contains("button") })
@@ -197,8 +190,7 @@ import Texts
 
     @Test func `the suggested choice comes first and stands out`() throws {
         for (name, first) in [("link-claimed", "create"), ("link-stated", "bind"), ("link-proven", "bind")] {
-            let page = try #require(PageSamples().pages.first { $0.name == name }).page
-            let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
+            let document = try Self.document(of: name)
             let primary = document.elements.filter { $0.attributes["class"]?.hasSuffix("primary") == true }
             #expect(primary.count == 1)
             #expect(primary.first?.attributes["href"]?.hasSuffix("with=\(first)") == true, "\(name)")
@@ -207,9 +199,15 @@ import Texts
     }
 
     /// The page of that name among the samples, in English.
-    private static func html(of sample: String) throws -> String {
+    private static func bytes(of sample: String) throws -> [UInt8] {
         let page = try #require(PageSamples().pages.first { $0.name == sample }).page
-        return String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
+        return Pages(theme: .plain).html(page, language: .en)
+    }
+
+    private static func document(of sample: String) throws -> HTMLDocument { try HTMLDocument(bytes(of: sample)) }
+
+    private static func html(of sample: String) throws -> String {
+        String(decoding: try bytes(of: sample), as: UTF8.self)
     }
 
     @Test func `who is to sign in for an act reads which, and is offered no new account`() throws {
@@ -248,12 +246,10 @@ import Texts
         for (name, hasWays, becomesWay) in [
             ("link-stated", true, true), ("link-mailbox", true, false), ("link-imported", false, false),
         ] {
-            let page = try #require(PageSamples().pages.first { $0.name == name }).page
-            let bytes = Pages(theme: .plain).html(page, language: .en)
-            let html = String(decoding: bytes, as: UTF8.self)
+            let html = try Self.html(of: name)
             #expect(html.contains("There is already an account with this address."), "\(name)")
             #expect(html.contains("It is opened with:") == hasWays, "\(name)")
-            #expect(try HTMLDocument(bytes).all("ul").isEmpty == !hasWays, "\(name)")
+            #expect(try Self.document(of: name).all("ul").isEmpty == !hasWays, "\(name)")
             #expect(html.contains("both ways open the same account") == becomesWay, "\(name)")
             #expect(html.contains("A new account, separate from the existing one."), "\(name)")
         }
@@ -325,8 +321,7 @@ import Texts
     }
 
     @Test func `what can't be undone is no button like the others`() throws {
-        let page = try #require(PageSamples().pages.first { $0.name == "delete" }).page
-        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
+        let document = try Self.document(of: "delete")
         #expect(document.all("button").map { $0.attributes["class"] } == ["danger"])
         #expect(!document.elements.contains { $0.attributes["class"]?.contains("primary") == true })
     }

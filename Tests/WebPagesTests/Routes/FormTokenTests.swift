@@ -36,9 +36,7 @@ import Testing
             (SignInFailure.fault(operation: "a"), .internalError), (SignInFailure.identityNotFound, .notFound),
             (PageRefusal(.unknownApp, Problem(.invalidRequest)), .unknownApp),
         ]
-        for (error, failure) in cases {
-            #expect(FailurePage.Failure(error, error.problem) == failure, "\(error)")
-        }
+        for (error, failure) in cases { #expect(FailurePage.Failure(error, error.problem) == failure, "\(error)") }
         #expect(FailurePage.Failure(Problem(.forbidden), Problem(.forbidden)) == .formExpired)
         for code in Problem.Code.allCases {
             let failure = FailurePage.Failure(Problem(code), Problem(code))

@@ -52,8 +52,7 @@ import Testing
         #expect(failure.status == 400)
         #expect(Self.fields(failure) == Self.expected(["cross-origin-opener-policy": nil]))
         let scheme = try await browser.chooser(PageServer.scheme)
-        #expect(
-            Self.fields(scheme)["content-security-policy"] == Self.policy + providers + " com.example.lamp:")
+        #expect(Self.fields(scheme)["content-security-policy"] == Self.policy + providers + " com.example.lamp:")
         // To Apple's page, from its form to ours, and to the app.
         let started = try await browser.submit(chooser, "/web/start/apple")
         let state = try #require(started.location?.firstMatch(of: /[?&]state=([\w-]{43})/)?.1)
@@ -247,9 +246,7 @@ import Testing
 
     @Test func `the relay hands on what Apple posts, and nothing else`() async throws {
         var browser = PageBrowser(server)
-        let fields = [
-            ("state", "a b&c"), ("code", "c+d/="), ("user", "{\"name\":\"É;#\"}"), ("package", "com.evil"),
-        ]
+        let fields = [("state", "a b&c"), ("code", "c+d/="), ("user", "{\"name\":\"É;#\"}"), ("package", "com.evil")]
         let page = try await browser.post("/web/relay/apple/lamp", fields)
         #expect(page.status == 303)
         #expect(

@@ -110,6 +110,8 @@ package struct TransferStore: Sendable {
     ) async throws -> Bool {
         do {
             return try await database.change(by: call) { change in
+                // An event about the new subject finds the identity, or is remembered by now.
+                try await change.links.lock(key)
                 let rows = try await change.query(
                     """
                     UPDATE identities i
@@ -119,8 +121,11 @@ package struct TransferStore: Sendable {
                             CASE WHEN \(email == nil) THEN i.email_verified ELSE \(email?.isVerified ?? false) END,
                         is_private_email =
                             CASE WHEN \(email == nil) THEN i.is_private_email
-                            ELSE \(email?.isPrivateRelay ?? false) END
+                            ELSE \(email?.isPrivateRelay ?? false) END,
+                        not_before = GREATEST(i.not_before, m.not_before),
+                        auth_not_before = GREATEST(i.auth_not_before, m.auth_not_before)
                     FROM identity_transfers t
+                    CROSS JOIN \(IdentityStore.remembered(of: key)) m
                     WHERE t.transfer_subject = \(transferSubject.text) AND i.identity_id = t.identity_id
                         AND i.provider = \(key.provider.rawValue)
                     RETURNING i.identity_id, i.account_id

@@ -141,7 +141,12 @@ extension Change.ProviderEvents {
         let effect = ProviderEventEffect(kind, detail: event.detail, policy: policy)
         // Before the identity is looked up: this waits for a transaction that is spending a ticket, after which the
         // identity is linked.
-        if effect.endsSessions { try await endTickets(of: key, upTo: event) }
+        if effect.endsSessions {
+            try await endTickets(of: key, upTo: event)
+            // Likewise for the batch of an import. One that comes after this remembers the event.
+            _ = try await change.execute(
+                "SELECT FROM imports WHERE finished_at IS NULL ORDER BY import_id FOR NO KEY UPDATE")
+        }
         let owners = try await change.query(
             "SELECT account_id FROM identities WHERE \(key.condition)", as: AccountID.self)
         guard let owner = owners.first, let account = try await change.accounts.lock(owner),

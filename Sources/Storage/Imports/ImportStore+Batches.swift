@@ -215,13 +215,15 @@ extension ImportStore {
             _ = try await session.execute(
                 """
                 INSERT INTO \(tables.identities) (identity_id, account_id, provider, realm, subject, email, email_verified,
-                    is_private_email, created_at)
-                SELECT *
+                    is_private_email, created_at, not_before, auth_not_before)
+                SELECT p.*, m.not_before, m.auth_not_before
                 FROM unnest(\(identities.map { _ in IdentityID(now: call.now) }), \(identities.map(\.account)),
                     \(identities.map(\.identity.key.provider.rawValue)), \(identities.map(\.identity.key.realm.text)),
                     \(identities.map(\.identity.key.subject.text)), \(identities.map { $0.identity.email?.text }),
                     \(identities.map(\.identity.isEmailVerified)), \(identities.map(\.identity.isPrivateEmail)),
-                    \(identities.map(\.identity.linkedAt)))
+                    \(identities.map(\.identity.linkedAt))
+                ) AS p (identity_id, account_id, provider, realm, subject, email, email_verified, is_private_email, created_at)
+                CROSS JOIN LATERAL \(IdentityStore.remembered(of: "p.provider", "p.realm", "p.subject")) m
                 """)
         }
         let digests = try persons.map { try run.digest(of: $0.externalID) }

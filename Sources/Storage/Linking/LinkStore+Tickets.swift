@@ -231,11 +231,6 @@ extension LinkStore {
         }
     }
 
-    /// The condition that an event `e` on sessions is of the provider's own: an authentication from before counts no more.
-    fileprivate static let takesBackAuthentications: SQL = """
-        e.kind IN (\(ProviderEvent.Kind.sessionsRevoked.rawValue), \(ProviderEvent.Kind.accountDisabled.rawValue))
-        """
-
     fileprivate static func isOtherLiveTicket(than hash: SecretHash, of key: IdentityKey, by call: Call) -> SQL {
         """
         t.subject = \(key.subject.text) AND t.provider = \(key.provider.rawValue) AND t.realm = \(key.realm.text)
@@ -377,12 +372,8 @@ extension Change.Links {
                 SET consumed_at = \(now)
                 WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
                     AND NOT EXISTS (
-                        SELECT FROM provider_events e
-                        WHERE (e.subject, e.provider, e.realm) = (l.subject, l.provider, l.realm) AND e.kept_until IS NOT NULL
-                            AND (date_trunc('second', e.occurred_at) > l.issued_at
-                                OR \(LinkStore.takesBackAuthentications)
-                                    AND date_trunc('second', e.occurred_at) > l.auth_time))
-                    AND NOT \(IdentityStore.isRefused)
+                        SELECT FROM \(IdentityStore.remembered(of: "l.provider", "l.realm", "l.subject")) i
+                        WHERE \(IdentityStore.isOutdated(issuedAt: "l.issued_at", authenticatedAt: "l.auth_time")))
                 RETURNING *
             ), m AS (
                 DELETE FROM mailbox_tickets m

@@ -124,17 +124,14 @@ extension Change.Links {
             """
             WITH i AS (
                 INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, email_verified,
-                    is_private_email, last_sign_in_at, proven_at, created_at, authorization_status, not_before)
-                VALUES (\(identityID), \(accountID), \(identity.key.provider.rawValue), \(identity.key.realm.text),
+                    is_private_email, last_sign_in_at, proven_at, created_at, authorization_status, not_before,
+                    auth_not_before)
+                SELECT \(identityID), \(accountID), \(identity.key.provider.rawValue), \(identity.key.realm.text),
                     \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
                     \(email?.isPrivateRelay ?? false), \(now), \(identity.authenticatedAt), \(now),
-                    CASE WHEN EXISTS (SELECT FROM \(grants)) THEN 'active' ELSE 'none' END,
-                    (
-                        SELECT r.not_before FROM refused_tokens r
-                        WHERE r.subject_digest = \(IdentityStore.subjectDigest(
-                            of: "\(identity.key.provider.rawValue)", "\(identity.key.realm.text)",
-                            "\(identity.key.subject.text)"))
-                    ))
+                    CASE WHEN EXISTS (SELECT FROM \(grants)) THEN 'active' ELSE 'none' END, m.not_before,
+                    m.auth_not_before
+                FROM \(IdentityStore.remembered(of: identity.key)) m
                 ON CONFLICT (provider, realm, subject) DO NOTHING
                 RETURNING *
             )

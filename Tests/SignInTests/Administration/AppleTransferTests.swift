@@ -203,6 +203,35 @@ import Testing
         #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 1)
     }
 
+    @Test(arguments: [true, false])
+    func `an event about the new subject counts for the identity that moves to it`(isBySignIn: Bool) async throws {
+        let teams = try await Self.teams(in: fixture)
+        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
+        let stolen = try await fixture.consent(.apple)
+        let subject = try #require(try await fixture.ticket(stolen, .token).identity?.key.subject)
+        try await Self.run(.export, teams)
+        try await fixture.advance(by: 10)
+        let (apple, now) = (try SignInFixture.providers().apple, fixture.clock.now().seconds)
+        let events = ProviderEvents(
+            apple: apple, google: nil, policy: .init(consentRevoked: .unlink, accountDeleted: .unlink),
+            store: fixture.storage.providerEvents, clock: fixture.clock, logger: .silent)
+        try await events.take(
+            TokenMint.shared.token(
+                .appleEvent(
+                    "consent-revoked", to: SignInFixture.appleClient, of: subject.text, at: now, issuedAt: now,
+                    id: "e1")),
+            from: .apple)
+        #expect(try await events.processPending() == 1)
+        #expect(try await fixture.texts("SELECT status FROM provider_events") == ["unknown_subject"])
+
+        if !isBySignIn { #expect(try await Self.run(.import, teams).progress.done == 1) }
+        try await expectFailure("expired") { try await fixture.session(stolen, .token) }
+        #expect(try await fixture.texts("SELECT subject FROM identities") == [subject.text])
+        try await fixture.advance(by: 10)
+        let after = try await fixture.session(try await fixture.consent(.apple), .token)
+        #expect(after.account.id == before.account.id)
+    }
+
     // MARK: By a sign-in
 
     @Test func `a token's transfer_sub leads to the account once, and that is recorded`() async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Postgres
+import Primitives
 import TestSupport
 import Testing
 
@@ -10,6 +11,11 @@ import Testing
         _ person: String, audience: String = OAuthWorld.audience, _ changes: Sandbox.TokenChanges = .init()
     ) async throws -> String {
         return try await world.sandbox.authorizeGoogle(person, clientID: audience, nonce: nil, token: changes).idToken
+    }
+
+    private func keyID(of token: String) throws -> String {
+        let header = try #require(Base64URL.decode(String(token.prefix { $0 != "." })))
+        return try #require(try JSONValue(parsing: header)["kid"]?.string)
     }
 
     private func ask(
@@ -219,7 +225,21 @@ import Testing
         for claims in [
             #"{"iss":"https://evil.example"}"#, #"{"exp":1700000000,"iat":1699999000}"#, #"{"iat":4000000000}"#,
             #"{"sub":""}"#, #"{"sub":"é"}"#,
-        ] { bad.append(try await assertion("forged", .init(claims: claims))) }
+            #"{"events":{"https://schemas.openid.net/secevent/risc/event-type/sessions-revoked":{}}}"#,
+        ] {
+            bad.append(try await assertion("forged", .init(claims: claims)))
+        }
+        // Other kinds of tokens, in the place of one.
+        let event = try await world.sandbox.sendGoogleEvent(
+            "sessions-revoked", about: .person("forged"), clientID: OAuthWorld.audience)
+        bad.append(event.token)
+        bad.append(try await world.register("forged@example.com").text("session.accessToken"))
+        let apple = try await world.sandbox.authorizeApple(
+            "forged", clientID: OAuthWorld.audience,
+            token: .init(claims: #"{"iss":"https://accounts.google.com"}"#, header: #"{"kid":"\#(keyID(of: good))"}"#))
+        bad.append(apple.identityToken)
+        bad.append(try await assertion("forged", .init(algorithm: "none")))
+        bad.append(try await assertion("forged", .init(header: #"{"alg":"none"}"#)))
         bad.append(try await assertion("forged", .init(signature: .forged)))
         bad.append(try await assertion("forged", .init(algorithm: "HS256")))
         for token in bad.dropFirst() {

@@ -17,7 +17,7 @@ import Testing
     /// mailed is tried first.
     private enum Call: CaseIterable {
         case signInByPassword, bindByPassword, signInByNoCode, resetByNoCode, bindByNoCode, requestCode
-        case requestCodeAgain, signInByWrongCode
+        case requestCodeAgain, signInByWrongCode, register, requestRegistrationCode, registerByWrongCode
     }
 
     private struct Work: Hashable {
@@ -58,13 +58,28 @@ import Testing
     private static let client = Caller(
         requestID: "test", address: "192.0.2.1", network: "192.0.2.0/24", wideNetwork: "192.0.0.0/16", device: nil)
 
+    /// A way in of a browser of its own.
+    private static func flow(_ fixture: SignInFixture) async throws -> FlowReference {
+        let (web, browser) = (try #require(fixture.service.web), try BrowserSecret.fresh())
+        let flow = try await web.openAccountFlow(browser: browser, by: fixture.service.calls.begin(by: client))
+        return FlowReference(id: flow.id, browser: browser)
+    }
+
     /// Makes the call, and expects the answer that it has for each address.
+    ///
+    /// - Parameter flow: in which this address registers, and no other.
     private static func make(
-        _ call: Call, _ email: String, _ ticket: LinkRequired, _ service: SignInService
+        _ call: Call, _ email: String, _ ticket: LinkRequired, _ flow: FlowReference, _ service: SignInService
     ) async throws {
-        let (begun, code) = (service.calls.begin(by: client), "x23456")
-        if [.requestCode, .requestCodeAgain].contains(call) {
+        let (begun, code, web) = (service.calls.begin(by: client), "x23456", try #require(service.web))
+        switch call {
+        case .requestCode, .requestCodeAgain:
             return try await service.emailCodes.mailCode(to: email, for: .signIn, by: begun)
+        case .register:
+            let password = SignInFixture.password
+            return try await web.register(email: email, password: password, displayName: nil, in: flow, by: begun)
+        case .requestRegistrationCode: return try await web.mailRegistrationCode(in: flow, by: begun)
+        default: break
         }
         try await expectFailure("invalidCredentials") {
             switch call {
@@ -79,7 +94,8 @@ import Testing
                     call == .bindByNoCode
                     ? .emailCode(email: email, code: code) : .password(email: email, password: wrong)
                 _ = try await service.tickets.bind(linkTicket: ticket.linkTicket, credential: credential, by: begun)
-            case .requestCode, .requestCodeAgain: break
+            case .registerByWrongCode: _ = try await web.confirmRegistration(code: code, in: flow, by: begun)
+            default: break
             }
         }
     }
@@ -109,16 +125,22 @@ import Testing
         try await SignInFixture.run(poolSize: 1) { configuration in
             configuration.mailLanguages = ["en"]
             configuration.limits = Dictionary(uniqueKeysWithValues: limits)
+            configuration.web = WebSignIn.Configuration(
+                issuer: "https://auth.example.com", publicURL: "https://auth.example.com", apps: [], apple: nil,
+                google: nil, offersEmailCode: true)
         } _: { fixture in
             let ticket = try await fixture.ticket(.apple("asker"))
             var seen: [Call: [Work]] = [:]
             for round in 1...Self.rounds {
-                let addresses = try await Self.addresses(round, fixture)
+                var attempts: [(email: String, flow: FlowReference)] = []
+                for email in try await Self.addresses(round, fixture) {
+                    attempts.append((email, try await Self.flow(fixture)))
+                }
                 seen = [:]
                 for call in Call.allCases {
-                    for email in addresses {
+                    for (email, flow) in attempts {
                         let work = try await Self.work(fixture) {
-                            try await Self.make(call, email, ticket, fixture.service)
+                            try await Self.make(call, email, ticket, flow, fixture.service)
                         }
                         seen[call, default: []].append(work)
                     }
@@ -128,7 +150,7 @@ import Testing
                 #expect(works.count == Relation.allCases.count)
                 #expect(Set(works).count == 1, "\(call): \(works)")
                 #expect(works[0].statements.values.reduce(0, +) >= 1, "\(call)")
-                let hashes = [.signInByPassword, .bindByPassword].contains(call) ? 1 : 0
+                let hashes = [.signInByPassword, .bindByPassword, .register].contains(call) ? 1 : 0
                 #expect(works[0].hashes == hashes, "\(call)")
             }
         }

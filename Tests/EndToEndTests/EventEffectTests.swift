@@ -114,6 +114,8 @@ import Testing
             let line = lines.first { $0.contains(#"outcome="\#(outcome)""#) }
             #expect(line?.hasSuffix(" 1") == true, "\(outcome): \(lines)")
             #expect(line?.contains(#"provider="apple""#) == true)
+            let reason = outcome == "refused" ? "signature_mismatch" : "-"
+            #expect(line?.contains(#"reason="\#(reason)""#) == true, "\(line ?? "")")
         }
     }
 

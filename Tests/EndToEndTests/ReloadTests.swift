@@ -77,12 +77,20 @@ import Testing
             #expect(
                 try await service.metric(
                     "countersign_sign_ins_total", #"provider="google""#, #"reason="issuer_rejected""#) == 1)
+            let event = try await world.sandbox.sendGoogleEvent(
+                "sessions-revoked", about: .person("ada"), clientID: Countersign.googleClient,
+                token: .init(claims: #"{"iss":"https://elsewhere.example"}"#))
+            #expect(try await service.deliverGoogleEvent(event.token).status == 400)
+            #expect(
+                try await service.metric(
+                    "countersign_provider_events_total", #"outcome="refused""#, #"reason="issuer_rejected""#) == 1)
             files.yaml += "google: {issuers: [https://elsewhere.example]}\n"
             try files.write()
             try await Self.reload(service, "adopted")
             #expect(try await service.signInWithApple(token).status == 200)
             #expect(try await service.signInWithGoogle(elsewhere).status == 200)
-            #expect(try await world.signIn("ada", with: .google).status == 401)
+            #expect(try await service.deliverGoogleEvent(event.token).status == 202)
+            #expect(try await service.signInWithGoogle(try await world.googleToken("ada")).status == 401)
         }
     }
 

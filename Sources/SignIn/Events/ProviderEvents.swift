@@ -62,7 +62,7 @@ package struct ProviderEvents: Sendable {
                 return try await google.events(of: token, at: call.now)
             }
         } catch let refusal as CredentialRefusal {
-            count(provider, "unknown", "refused")
+            count(provider, "unknown", "refused", refusal.reason.rawValue)
             // Without the keys, or before they may be fetched again, the token can't be judged: the sender is to retry.
             guard refusal.reason != .keysUnavailable, refusal.retryAfter == nil else {
                 throw .providerUnavailable(retryAfter: refusal.retryAfter ?? 5, reason: refusal.reason.rawValue)
@@ -108,10 +108,13 @@ package struct ProviderEvents: Sendable {
         logger.notice("provider event processed", metadata: metadata)
     }
 
-    private func count(_ provider: Provider, _ kind: String, _ outcome: String) {
+    /// - Parameter reason: of a token that is refused.
+    private func count(_ provider: Provider, _ kind: String, _ outcome: String, _ reason: String = "-") {
         Counter(
             label: "countersign_provider_events_total",
-            dimensions: [("provider", provider.rawValue), ("kind", kind), ("outcome", outcome)]
+            dimensions: [
+                ("provider", provider.rawValue), ("kind", kind), ("outcome", outcome), ("reason", reason),
+            ]
         ).increment()
     }
 }

@@ -89,7 +89,7 @@ enum HelpTexts {
         "countersign_postgres_waiting":
             "Statements and transactions that wait for a connection.",
         "countersign_provider_events_total":
-            "Events from the providers, by provider, kind and outcome.",
+            "Events from the providers, by provider, kind, outcome and reason.",
         "countersign_refreshes_total":
             "Refreshes of sessions, by outcome and reason.",
         "countersign_revocation_attempts_total":

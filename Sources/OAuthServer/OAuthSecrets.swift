@@ -5,7 +5,7 @@ import Primitives
 import SignIn
 import Storage
 
-/// A secret of 256 random bits with a prefix that says what it is; SHA-256 of its text in the database.
+/// A secret of 256 bits with a prefix that says what it is; SHA-256 of its text in the database.
 package struct OAuthSecret: Sendable {
     package enum Kind: String {
         case accessToken = "at_"
@@ -26,6 +26,9 @@ package struct OAuthSecret: Sendable {
             throw .fault(operation: "random")
         }
     }
+
+    /// The code that a client gets.
+    init(code: OpaqueSecret) { self.init(.code, code.text) }
 
     fileprivate init(_ kind: Kind, _ secret: String) {
         text = kind.rawValue + secret

@@ -1,5 +1,6 @@
 package import Accounts
 import Logging
+import OpenSSL
 package import SignIn
 import Storage
 
@@ -100,54 +101,101 @@ extension OAuthServer {
         case step(ConsentStep)
     }
 
-    /// Takes the person's decision, of which a flow has one.
+    /// Takes the person's decision, of which a flow has one. Who clicks twice sends it twice, and sees the answer to the second
+    /// alone: as long as the code waits for its client that is the answer to the first.
     package func decide(
+        _ decision: Decision, in reference: FlowReference, session: Session?, by call: Call
+    ) async throws(SignInFailure) -> Decided {
+        do throws(SignInFailure) {
+            return try await take(decision, in: reference, session: session, by: call)
+        } catch {
+            guard case .webFlowExpired = error,
+                let before = try await answer(again: decision, in: reference, session: session, by: call)
+            else { throw error }
+            return .redirect(to: before)
+        }
+    }
+
+    private func take(
         _ decision: Decision, in reference: FlowReference, session: Session?, by call: Call
     ) async throws(SignInFailure) -> Decided {
         guard let web = signIn.web else { throw .webFlowExpired }
         let (_, client, authorization) = try await request(in: reference, by: call)
-        func redirect(_ error: AuthorizationError) -> Decided {
-            .redirect(to: uri(error, for: client, authorization))
-        }
         guard case .allow(let shown) = decision else {
-            try await web.decide(reference, by: call)
+            try await web.refuse(reference, by: call)
             metrics.count(.consent, .refused)
-            return redirect(.accessDenied)
+            return .redirect(to: uri(.accessDenied, for: client, authorization))
         }
         let step = try await consent(in: reference, session: session, by: call)
         guard case .ask(let asked) = step, let session, asked.account.id == shown else { return .step(step) }
-        let code: OAuthSecret
-        do throws(OAuthFailure) {
-            code = try OAuthSecret(.code)
-        } catch {
-            throw .fault(operation: "random")
+        let target = try await signIn.accounts.countingLink(of: session.accountID, by: call) {
+            () throws(SignInFailure) in
+            try await allow(authorization, of: client, in: reference, session: session, by: call)
         }
-        try await signIn.accounts.countLink(of: session.accountID, by: call)
-        try await web.decide(reference, by: call)
+        return .redirect(to: target)
+    }
+
+    /// Ends the flow and issues the code. Where that fails the flow is over too: the client hears of it, and may ask again.
+    private func allow(
+        _ authorization: OAuthAuthorization, of client: OAuthClient, in reference: FlowReference, session: Session,
+        by call: Call
+    ) async throws(SignInFailure) -> String {
+        guard let web = signIn.web else { throw .webFlowExpired }
+        let code = OAuthSecret(code: try codes.code(in: reference))
         let new = NewOAuthCode(
             hash: code.hash, clientID: client.id, clientName: client.name, redirectURI: authorization.redirectURI,
             scopes: authorization.scopes, challenge: authorization.challenge, origin: .web,
             expiresAt: call.now.advanced(bySeconds: configuration.codeLifetime))
-        // The flow is spent: from here on the client hears of everything, and may ask again.
         do throws(SignInFailure) {
-            try await SignIn.stored { try await grants.issue(new, in: session, by: call) }
-        } catch .invalidSession {
-            metrics.count(.consent, .unavailable)
-            return redirect(.temporarilyUnavailable)
+            try await web.allow(new, in: reference, of: session, by: call)
         } catch {
+            if case .webFlowExpired = error { throw error }
             metrics.count(.consent, .unavailable)
-            var isFault = true
-            if case .storageUnavailable = error { isFault = false }
-            logger.log(
-                level: isFault ? .error : .warning, "oauth code not stored",
-                metadata: ["clientId": "\(client.id)", "error": "\(String(reflecting: error))"])
-            return redirect(isFault ? .serverError : .temporarilyUnavailable)
+            let answer = uri(heard(of: error, by: client), for: client, authorization)
+            try await web.refuse(reference, by: call)
+            return answer
         }
         metrics.count(.consent, .done)
-        return .redirect(
-            to: OAuthReturn.uri(
-                code: code.text, to: authorization.redirectURI, state: authorization.state, issuer: issuer(for: client))
-        )
+        return uri(code, for: client, authorization)
+    }
+
+    /// What a client hears of a code that was not stored.
+    private func heard(of failure: SignInFailure, by client: OAuthClient) -> AuthorizationError {
+        var isFault = true
+        switch failure {
+        case .invalidSession: return .temporarilyUnavailable
+        case .storageUnavailable: isFault = false
+        default: break
+        }
+        logger.log(
+            level: isFault ? .error : .warning, "oauth code not stored",
+            metadata: ["clientId": "\(client.id)", "error": "\(String(reflecting: failure))"])
+        return isFault ? .serverError : .temporarilyUnavailable
+    }
+
+    /// What a decision was answered with that comes once more. A form that allows is the same form, in the same session, and
+    /// its code still waits.
+    private func answer(
+        again decision: Decision, in reference: FlowReference, session: Session?, by call: Call
+    ) async throws(SignInFailure) -> String? {
+        guard let web = signIn.web, let (authorization, isAllowed) = try await web.decided(reference, by: call) else {
+            return nil
+        }
+        let client = try await self.client(asking: authorization)
+        guard case .allow(let shown) = decision else {
+            return isAllowed ? nil : uri(.accessDenied, for: client, authorization)
+        }
+        guard isAllowed, let session, session.accountID == shown else { return nil }
+        let waiting = try await SignIn.stored {
+            try await grants.waitingCodes(of: client.id, for: session.accountID, by: call)
+        }
+        guard !waiting.isEmpty else { return nil }
+        let code = try await web.codeAgain(in: reference, from: codes, by: call) { code in
+            let hash = OAuthSecret(code: code).hash
+            return waiting.contains { constantTimeEquals($0.bytes, hash.bytes) }
+        }
+        guard let code else { return nil }
+        return uri(OAuthSecret(code: code), for: client, authorization)
     }
 
     /// The request of a flow, and its client as it is now. Where the client may no longer ask for this, the flow is over.
@@ -181,6 +229,11 @@ extension OAuthServer {
             client.redirectURI(matching: authorization.redirectURI) != nil
         else { return nil }
         return uri(.accessDenied, for: client, authorization)
+    }
+
+    private func uri(_ code: OAuthSecret, for client: OAuthClient, _ authorization: OAuthAuthorization) -> String {
+        OAuthReturn.uri(
+            code: code.text, to: authorization.redirectURI, state: authorization.state, issuer: issuer(for: client))
     }
 
     private func uri(

@@ -46,6 +46,7 @@ package final class OAuthServer: Sendable {
     let grants: OAuthGrantStore
     let refreshes: OAuthRefreshes
     let successors: RefreshSuccessors
+    let codes: WebCodes
     let accounts: AccountStore
     let sessions: SessionStore
     /// Verifies the assertions of streamlined linking, for whatever audience a client has; nil where Google is off.
@@ -66,6 +67,7 @@ package final class OAuthServer: Sendable {
         grants = database.oauthGrants
         refreshes = database.oauthRefreshes
         successors = RefreshSuccessors(keyRing: database.keyRing)
+        codes = WebCodes(for: .client, keyRing: database.keyRing)
         accounts = database.accounts
         sessions = database.sessions
         self.google = google

@@ -154,7 +154,7 @@ package final class SignInService: Sendable {
             self.web = WebSignIn(
                 configuration: web,
                 sessions: WebSessions(store: database.webSessions, sessions: sessions),
-                store: database.webFlows, codes: WebCodes(keyRing: database.keyRing),
+                store: database.webFlows, codes: WebCodes(for: .app, keyRing: database.keyRing),
                 registrations: database.webRegistrations, accounts: database.accounts,
                 credentials: WebCredentials(
                     providers: offered, codes: codeExchange, refusals: refusals, metrics: metrics),

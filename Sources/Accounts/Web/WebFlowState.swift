@@ -21,9 +21,9 @@ package enum WebFlowKind: String, CaseIterable, Sendable {
 ///                  └◀─────── send: to prove the account ─────────────────────────┘
 ///
 /// What is proven on our own page for an app is kept by the transaction that takes the flow, which is never seen in between.
-/// An OAuth client's flow is also spent by `decide`, from each status that waits for the person. From there `cancel` fails
-/// a flow, and so do `take` for another browser and a proof that is refused. A flow with a ticket goes back to `linking` by
-/// `resumeLinking`, whatever has become of the way to the provider.
+/// An OAuth client's flow is also spent by `allow`, from each status that waits for the person. From there `cancel` fails
+/// a flow, a client's whose person refuses among them, and so do `take` for another browser and a proof that is refused. A
+/// flow with a ticket goes back to `linking` by `resumeLinking`, whatever has become of the way to the provider.
 package enum WebFlowStatus: String, CaseIterable, Sendable {
     /// The person has yet to choose how to sign in.
     case new

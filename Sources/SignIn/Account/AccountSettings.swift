@@ -133,6 +133,13 @@ package struct AccountSettings: Sendable {
         try await limits.draw(.linkPerAccount, of: "\(id)", by: call)
     }
 
+    /// The same, and takes it back where the link throws.
+    package func countingLink<Value>(
+        of id: AccountID, by call: Call, _ link: () async throws(SignInFailure) -> Value
+    ) async throws(SignInFailure) -> Value {
+        try await limits.drawing(.linkPerAccount, of: "\(id)", by: call, link)
+    }
+
     /// Unlinks one of the account's identities, ends the sessions that it opened, and queues the revocation of its
     /// authorization.
     package func unlink(_ identityID: IdentityID, of session: Session, by call: Call) async throws(SignInFailure) {

@@ -1,37 +1,51 @@
 import Accounts
-import KeyRing
+package import KeyRing
 import OpenSSL
 
-/// The codes that apps get for what people post on our own pages.
+/// The codes that apps, and clients of the OAuth server, get for what people post on our own pages.
 ///
 /// One is derived from the form, the browser's cookie and the key ring's `codes` subkey: the same form of the same browser has
 /// the same code, though the database has no more of it than the SHA-256.
-struct WebCodes: Sendable {
-    let keyRing: KeyRing
-
-    /// The code of a form.
-    func code(of form: [UInt8], in reference: FlowReference) throws(SignInFailure) -> OpaqueSecret {
-        try code(of: form, in: reference, under: keyRing.current(for: .codes).bytes)
+package struct WebCodes: Sendable {
+    /// Who gets a code. No text that is derived from begins as that of another use of the subkey.
+    package enum Recipient: String, Sendable {
+        case app = "countersign web code 1"
+        case client = "countersign oauth code 1"
     }
 
-    /// The code of a form that has this hash: it was derived under any line of the key ring.
-    func code(
-        of form: [UInt8], in reference: FlowReference, hashedAs hash: SecretHash
+    private let recipient: Recipient
+    private let keyRing: KeyRing
+
+    package init(for recipient: Recipient, keyRing: KeyRing) {
+        self.recipient = recipient
+        self.keyRing = keyRing
+    }
+
+    /// The code of what the browser posts; a random one where it posts nothing.
+    package func code(in reference: FlowReference) throws(SignInFailure) -> OpaqueSecret {
+        guard let form = reference.form else { return try .fresh() }
+        return try code(of: form, in: reference, under: keyRing.current(for: .codes))
+    }
+
+    /// The code of what the browser posts that is one looked for: it was derived under any line of the key ring.
+    package func code(
+        in reference: FlowReference, where isLookedFor: (OpaqueSecret) -> Bool
     ) throws(SignInFailure) -> OpaqueSecret? {
+        guard let form = reference.form else { return nil }
         for subkey in keyRing.all(for: .codes) {
-            let code = try code(of: form, in: reference, under: subkey.bytes)
-            if constantTimeEquals(code.hash.bytes, hash.bytes) { return code }
+            let code = try code(of: form, in: reference, under: subkey)
+            if isLookedFor(code) { return code }
         }
         return nil
     }
 
     private func code(
-        of form: [UInt8], in reference: FlowReference, under key: [UInt8]
+        of form: [UInt8], in reference: FlowReference, under subkey: KeyRing.Subkey
     ) throws(SignInFailure) -> OpaqueSecret {
         // The form is last: before it are an id and a cookie, which have no blank in them.
-        let message = Array("countersign web code 1 \(reference.id) \(reference.browser.text) ".utf8) + form
+        let message = Array("\(recipient.rawValue) \(reference.id) \(reference.browser.text) ".utf8) + form
         do {
-            return OpaqueSecret(bytes: try HMACSHA256.authenticationCode(for: message, key: key).bytes)
+            return OpaqueSecret(bytes: try HMACSHA256.authenticationCode(for: message, key: subkey.bytes).bytes)
         } catch {
             throw .fault(operation: "derive a code")
         }

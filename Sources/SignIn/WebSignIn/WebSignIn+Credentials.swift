@@ -1,4 +1,5 @@
 package import Accounts
+import OpenSSL
 import Storage
 
 /// Signing in on our own page: by a password or a mailed code, with the limits of `/v1`.
@@ -52,8 +53,7 @@ extension WebSignIn {
         of flow: StoredWebFlow, in reference: FlowReference, by call: Call
     ) throws(SignInFailure) -> (secret: OpaqueSecret, new: NewWebCode)? {
         guard flow.kind == .app else { return nil }
-        let secret: OpaqueSecret =
-            if let form = reference.form { try codes.code(of: form, in: reference) } else { try .fresh() }
+        let secret = try codes.code(in: reference)
         return (secret, try newCode(secret, of: flow, by: call))
     }
 
@@ -90,15 +90,28 @@ extension WebSignIn {
 
     /// What the same form of the browser was answered with before.
     private func answer(toFormOf reference: FlowReference, by call: Call) async throws(SignInFailure) -> AppReturn? {
-        guard let form = reference.form,
+        guard reference.form != nil,
             let (flow, hash) = try await stored({
                 try await store.coded(reference.id, of: reference.browser.hash, by: call)
             })
         else { return nil }
-        // With the cookie one could try here what it was that the person typed.
-        try await limits.drawNetworks(.guessPerNetwork, by: call)
-        guard let code = try codes.code(of: form, in: reference, hashedAs: hash) else { return nil }
-        await limits.putBackNetworks(.guessPerNetwork, by: call)
+        let code = try await codeAgain(in: reference, from: codes, by: call) {
+            constantTimeEquals($0.hash.bytes, hash.bytes)
+        }
+        guard let code else { return nil }
         return try appReturn(.code(code.text), of: flow)
+    }
+
+    /// The code that the same form of the browser has got before, if it still waits. Any other form counts as a guess: with the
+    /// cookie one could try here what it was that the person typed.
+    ///
+    /// - Parameter waits: whether a code is one that waits for its recipient.
+    package func codeAgain(
+        in reference: FlowReference, from codes: WebCodes, by call: Call, _ waits: (OpaqueSecret) -> Bool
+    ) async throws(SignInFailure) -> OpaqueSecret? {
+        try await limits.drawNetworks(.guessPerNetwork, by: call)
+        guard let code = try codes.code(in: reference, where: waits) else { return nil }
+        await limits.putBackNetworks(.guessPerNetwork, by: call)
+        return code
     }
 }

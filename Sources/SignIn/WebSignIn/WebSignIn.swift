@@ -176,24 +176,6 @@ package final class WebSignIn: Sendable {
         }
     }
 
-    /// The request of a flow that ends at the consent of the OAuth server.
-    package func oauthRequest(
-        in reference: FlowReference, by call: Call
-    ) async throws(SignInFailure) -> (flow: WebFlow, authorization: OAuthAuthorization) {
-        let flow = try await read(reference, by: call)
-        guard flow.kind == .oauth, let request = OAuthFlowRequest(stored: flow.oauthRequest) else {
-            throw .webFlowExpired
-        }
-        return (try await page(of: flow, by: call), request.authorization)
-    }
-
-    /// Ends such a flow, once.
-    package func decide(_ reference: FlowReference, by call: Call) async throws(SignInFailure) {
-        guard try await stored({ try await store.decide(reference.id, of: reference.browser.hash, by: call) }) else {
-            throw .webFlowExpired
-        }
-    }
-
     private func open(
         _ kind: WebFlowKind, _ app: AppAuthorization?, oauthRequest: String? = nil, errand: AccountErrand? = nil,
         browser: BrowserSecret, by call: Call, languages: [String], loginHint: String?

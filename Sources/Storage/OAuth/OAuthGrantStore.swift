@@ -62,16 +62,7 @@ package struct OAuthGrantStore: Sendable {
 
     /// Links a client to the account of a session and issues its code. The owner is mailed when the client was not linked.
     package func issue(_ code: NewOAuthCode, in session: Session, by call: Call) async throws {
-        try await database.change(by: call) { change in
-            let account = try await change.accounts.lock(of: session)
-            let chain = try await change.oauthGrants.link(
-                account, to: code.clientID, named: code.clientName, scopes: code.scopes, from: code.origin)
-            _ = try await change.execute(
-                """
-                INSERT INTO oauth_codes (code_hash, chain_id, redirect_uri, challenge, expires_at)
-                VALUES (\(code.hash), \(chain), \(code.redirectURI), \(code.challenge), \(code.expiresAt))
-                """)
-        }
+        try await database.change(by: call) { change in try await change.oauthGrants.issue(code, in: session) }
     }
 
     /// Links a client to an account by an assertion of one of its identities, and issues its tokens.
@@ -107,6 +98,21 @@ package struct OAuthGrantStore: Sendable {
                     SELECT FROM oauth_codes k
                     WHERE k.chain_id = h.chain_id AND k.used_at IS NULL AND k.expires_at > \(now))))
         """
+    }
+
+    /// The codes of consents that wait for a client, to which they link an account.
+    package func waitingCodes(
+        of clientID: OAuthClientID, for id: AccountID, by call: Call
+    ) async throws(PostgresError) -> [SecretHash] {
+        try await database.query(
+            """
+            SELECT k.code_hash
+            FROM oauth_grants g
+            JOIN oauth_chains h ON h.grant_id = g.grant_id
+            JOIN oauth_codes k ON k.chain_id = h.chain_id
+            WHERE g.account_id = \(id) AND g.client_id = \(clientID.text) AND h.origin = \(OAuthOrigin.web.rawValue)
+                AND k.used_at IS NULL AND k.expires_at > \(call.now)
+            """, as: SecretHash.self)
     }
 
     /// The clients that are linked to an account, the oldest link first.
@@ -178,6 +184,18 @@ extension Change {
 }
 
 extension Change.OAuthGrants {
+    /// Links a client to the account of a session and issues its code.
+    func issue(_ code: NewOAuthCode, in session: Session) async throws {
+        let account = try await change.accounts.lock(of: session)
+        let chain = try await link(
+            account, to: code.clientID, named: code.clientName, scopes: code.scopes, from: code.origin)
+        _ = try await change.execute(
+            """
+            INSERT INTO oauth_codes (code_hash, chain_id, redirect_uri, challenge, expires_at)
+            VALUES (\(code.hash), \(chain), \(code.redirectURI), \(code.challenge), \(code.expiresAt))
+            """)
+    }
+
     /// - Parameter account: locked, or made in this transaction.
     func issue(_ link: NewOAuthLink, for account: Account) async throws(PostgresError) {
         let chain = try await change.onBehalf(of: link.origin).oauthGrants.link(

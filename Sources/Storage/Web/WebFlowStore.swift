@@ -261,14 +261,24 @@ package struct WebFlowStore: Sendable {
             """)
     }
 
-    /// Ends a flow whose person has decided on its request. Of several decisions one counts.
-    package func decide(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws(PostgresError) -> Bool {
-        try await database.execute(
-            """
-            UPDATE web_flows f
-            SET status = 'spent', \(WebFlowStore.erasingAll)
-            WHERE \(WebFlowStore.underWay(id, browser, call)) AND f.kind = 'oauth'
-            """) == 1
+    /// Ends a flow whose person allows what its client asks for, and issues the code, as ``OAuthGrantStore/issue(_:in:by:)``
+    /// does. Of several decisions one counts, and the others wait for it and find the code.
+    ///
+    /// - Returns: whether the flow was under way; if not, nothing was issued.
+    package func allow(
+        _ code: NewOAuthCode, in session: Session, ending id: WebFlowID, of browser: SecretHash, by call: Call
+    ) async throws -> Bool {
+        try await database.change(by: call) { change in
+            let ended = try await change.execute(
+                """
+                UPDATE web_flows f
+                SET status = 'spent', \(WebFlowStore.erasingAll)
+                WHERE \(WebFlowStore.underWay(id, browser, call)) AND f.kind = 'oauth'
+                """)
+            guard ended == 1 else { return false }
+            try await change.oauthGrants.issue(code, in: session)
+            return true
+        }
     }
 
     /// Ends a flow that its person gives up.

@@ -129,7 +129,12 @@ extension WebAPI {
     ///
     /// - Returns: `nil` for a flow that ends elsewhere.
     func refuseConsent(in flow: FlowReference, _ request: Request) async throws -> Response? {
-        guard let oauth, case .oauth = try await signIn.flow(flow, by: call(of: request)).kind else { return nil }
+        guard let oauth else { return nil }
+        do {
+            guard case .oauth = try await signIn.flow(flow, by: call(of: request)).kind else { return nil }
+        } catch SignInFailure.webFlowExpired {
+            // The same click may have ended it, and then has the same answer.
+        }
         return try await decide(.deny, flow, oauth, request)
     }
 

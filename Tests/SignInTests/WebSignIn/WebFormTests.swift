@@ -122,15 +122,21 @@ import Testing
     @Test(.noFixture(WebFixture.self)) func `a code is found again under the line of the key ring that made it`() throws
     {
         func ring(_ lines: (id: String, octet: UInt8)...) throws -> WebCodes {
-            WebCodes(keyRing: try SignInFixture.makeKeyRing(lines: lines))
+            WebCodes(for: .app, keyRing: try SignInFixture.makeKeyRing(lines: lines))
         }
-        let reference = FlowReference(id: WebFlowID(now: Timestamp(seconds: 1_767_225_600)), browser: try .fresh())
-        let form = Array("form".utf8)
-        let code = try ring(("k1", 7)).code(of: form, in: reference)
+        let id = WebFlowID(now: Timestamp(seconds: 1_767_225_600))
+        let browser = try BrowserSecret.fresh()
+        let reference = FlowReference(id: id, browser: browser, form: Array("form".utf8))
+        let code = try ring(("k1", 7)).code(in: reference)
+        let isIt: (OpaqueSecret) -> Bool = { $0.text == code.text }
         let rotated = try ring(("k2", 8), ("k1", 7))
-        #expect(try rotated.code(of: form, in: reference, hashedAs: code.hash)?.text == code.text)
-        #expect(try rotated.code(of: form, in: reference).text != code.text)
-        #expect(try ring(("k2", 8)).code(of: form, in: reference, hashedAs: code.hash) == nil)
-        #expect(try rotated.code(of: form + [0], in: reference, hashedAs: code.hash) == nil)
+        #expect(try rotated.code(in: reference, where: isIt)?.text == code.text)
+        #expect(try rotated.code(in: reference).text != code.text)
+        #expect(try ring(("k2", 8)).code(in: reference, where: isIt) == nil)
+        let another = FlowReference(id: id, browser: browser, form: Array("form ".utf8))
+        #expect(try rotated.code(in: another, where: isIt) == nil)
+        // A client's is another one.
+        let ofClient = WebCodes(for: .client, keyRing: try SignInFixture.makeKeyRing(lines: [("k1", 7)]))
+        #expect(try ofClient.code(in: reference).text != code.text)
     }
 }

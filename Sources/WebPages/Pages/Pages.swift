@@ -64,7 +64,7 @@ package struct Pages: Sendable {
         if let focus = view.error?.fields.last ?? view.firstField {
             context["focus"] = [focus.rawValue: true]
         }
-        guard let text = library.render(context, withTemplate: PageTemplate.layout.rawValue) else {
+        guard let text = library.render(context, withTemplate: PageTemplate.layout) else {
             fatalError("the pages have a layout")
         }
         return Array(text.utf8)

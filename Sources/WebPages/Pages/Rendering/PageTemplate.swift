@@ -5,79 +5,13 @@ import Texts
 /// compiled in, and parsed once at the start.
 ///
 /// `{{text.NAME}}` is a ``PageText``, `{{{name}}}` an ``HTMLText``.
-enum PageTemplate: String, CaseIterable {
-    case layout
-    case csrf
-    case error
-    case emailField
-    case passwordField
-    case newPasswordField
-    case displayNameField
-    case codeSent
-    case codeField
-    case anotherCode
-    case emailCodeButton
-    case newHereButtons
-    case createButton
-    case holder
-    case heldIdentity
-    case accountTitle
-    case lead
-    case cancelLast
-    case backToAccount
-    case otherAccount
+enum PageTemplate {
+    /// The name of the layout.
+    static let layout = "layout"
 
-    private var source: String {
-        switch self {
-        case .layout: PageTemplate.layoutSource
-        case .csrf:
-            """
-            <input type="hidden" name="csrf" value="{{{csrf}}}">\
-            {{#hidden}}<input type="hidden" name="{{{name}}}" value="{{{value}}}">{{/hidden}}
-            """
-        case .error:
-            """
-            {{#error}}<p class="error" id="error" role="alert">{{message}}</p>{{/error}}\
-            {{#note}}<p class="notice" role="status">{{message}}</p>{{/note}}
-            """
-        case .emailField: PageTemplate.emailFieldSource
-        case .passwordField: PageTemplate.passwordFieldSource
-        case .newPasswordField: PageTemplate.newPasswordFieldSource
-        case .displayNameField: PageTemplate.displayNameFieldSource
-        case .codeSent: PageTemplate.codeSentSource
-        case .codeField: PageTemplate.codeFieldSource
-        case .anotherCode: PageTemplate.anotherCodeSource
-        case .emailCodeButton:
-            #"<button name="to" value="email" formnovalidate>{{text.emailMeACode}}</button>"#
-        case .newHereButtons:
-            """
-            <button class="quiet" name="to" value="forgot" formnovalidate>{{text.forgot}}</button>
-            {{#offersRegistration}}
-            <button class="quiet" name="to" value="register" formnovalidate>{{text.register}}</button>
-            {{/offersRegistration}}
-            """
-        case .createButton:
-            #"<button class="quiet" name="to" value="create" formnovalidate>{{text.createInstead}}</button>"#
-        case .holder: PageTemplate.holderSource
-        case .heldIdentity: PageTemplate.heldIdentitySource
-        case .accountTitle: PageTemplate.accountTitleSource
-        case .lead: #"{{#continuesToClient}}<p class="lead">{{text.continueToClient}}</p>{{/continuesToClient}}"#
-        case .cancelLast: PageTemplate.cancelSource
-        case .backToAccount:
-            #"<p class="last"><a class="button quiet" href="{{{cancelLink}}}">{{text.cancel}}</a></p>"#
-        case .otherAccount:
-            #"{{#isOtherAccount}}<p class="notice" role="status">{{text.otherAccount}}</p>{{/isOtherAccount}}"#
-        }
-    }
-
-    /// All templates, each under its name.
-    static func library() -> MustacheLibrary {
-        let pages = Pages.all.map { (name: $0.templateName, text: $0.template) }
-        let parts = allCases.map { (name: $0.rawValue, text: $0.source) }
-        return MustacheLibrary(ownSources: pages + parts)
-    }
-
-    private static let layoutSource = """
+    /// By the name that other templates use.
+    private static let parts: KeyValuePairs<String, String> = [
+        layout: """
         <!DOCTYPE html>
         <html lang="{{{lang}}}" dir="{{{dir}}}">
         <head>
@@ -109,67 +43,77 @@ enum PageTemplate: String, CaseIterable {
         </body>
         </html>
 
-        """
-
-    // `type=email` refuses addresses that a mail server takes (a local part beyond ASCII) and rewrites domains.
-    private static let emailFieldSource = """
+        """,
+        "csrf": """
+        <input type="hidden" name="csrf" value="{{{csrf}}}">\
+        {{#hidden}}<input type="hidden" name="{{{name}}}" value="{{{value}}}">{{/hidden}}
+        """,
+        "error": """
+        {{#error}}<p class="error" id="error" role="alert">{{message}}</p>{{/error}}\
+        {{#note}}<p class="notice" role="status">{{message}}</p>{{/note}}
+        """,
+        // `type=email` refuses addresses that a mail server takes (a local part beyond ASCII) and rewrites domains.
+        "emailField": """
         <div class="field"><label for="email">{{text.email}}</label>
         <input id="email" name="email" type="text" inputmode="email" autocomplete="username" autocapitalize="none" \
         spellcheck="false" dir="ltr" required maxlength="254" value="{{{address}}}"{{#invalid.email}} \
         aria-invalid="true" aria-describedby="error"{{/invalid.email}}{{#focus.email}} autofocus{{/focus.email}}></div>
-        """
-
-    private static let passwordFieldSource = """
+        """,
+        "passwordField": """
         <div class="field"><label for="password">{{text.password}}</label>
         <input id="password" name="password" type="password" autocomplete="current-password" dir="ltr" required\
         {{#invalid.password}} aria-invalid="true" aria-describedby="error"{{/invalid.password}}\
         {{#focus.password}} autofocus{{/focus.password}}></div>
-        """
-
-    private static let newPasswordFieldSource = """
+        """,
+        "newPasswordField": """
         <div class="field"><label for="newPassword">{{text.newPasswordRequired}}</label>
         <input id="newPassword" name="newPassword" type="password" autocomplete="new-password" dir="ltr" required \
         aria-describedby="{{#invalid.password}}error {{/invalid.password}}password-hint"\
         {{#invalid.password}} aria-invalid="true"{{/invalid.password}}\
         {{#focus.password}} autofocus{{/focus.password}}>
         <p class="hint" id="password-hint">{{text.passwordRule}}</p></div>
-        """
-
-    private static let displayNameFieldSource = """
+        """,
+        "displayNameField": """
         <div class="field"><label for="displayName">{{text.displayName}}</label>
         <input id="displayName" name="displayName" type="text" autocomplete="name" dir="auto" maxlength="100" \
         value="{{{displayName}}}"{{#invalid.displayName}} aria-invalid="true" aria-describedby="error"\
         {{/invalid.displayName}}{{#focus.displayName}} autofocus{{/focus.displayName}}></div>
-        """
-
-    private static let codeSentSource = """
+        """,
+        "codeSent": """
         {{#sent}}
         <p class="lead">{{text.codeLife}}</p>
         {{#isAgain}}
         <p class="notice" role="status">{{text.codeSentAgain}}</p>
         {{/isAgain}}
         {{/sent}}
-        """
-
-    /// Of the code that was mailed to the address.
-    private static let codeFieldSource = """
+        """,
+        // Of the code that was mailed to the address.
+        "codeField": """
         <input type="hidden" name="email" value="{{{address}}}">
         <div class="field"><label for="code">{{text.code}}</label>
         <input class="code" id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" \
         spellcheck="false" dir="ltr" required maxlength="32"{{#typedCode}} value="{{{typedCode}}}"{{/typedCode}}\
         {{#invalid.code}} aria-invalid="true" aria-describedby="error"{{/invalid.code}}\
         {{#focus.code}} autofocus{{/focus.code}}></div>
-        """
-
-    /// Begins a form, which the page ends.
-    private static let anotherCodeSource = """
+        """,
+        // Begins a form, which the page ends.
+        "anotherCode": """
         <form class="last" method="post" action="{{{action}}}">{{> csrf}}
         <input type="hidden" name="email" value="{{{address}}}">
         <p class="hint">{{text.codeMissing}}</p>
         <button class="quiet" name="again" value="1">{{text.sendAnotherCode}}</button>
-        """
-
-    private static let holderSource = """
+        """,
+        "emailCodeButton": #"<button name="to" value="email" formnovalidate>{{text.emailMeACode}}</button>"#,
+        "newHereButtons": """
+        <button class="quiet" name="to" value="forgot" formnovalidate>{{text.forgot}}</button>
+        {{#offersRegistration}}
+        <button class="quiet" name="to" value="register" formnovalidate>{{text.register}}</button>
+        {{/offersRegistration}}
+        """,
+        "createButton": """
+        <button class="quiet" name="to" value="create" formnovalidate>{{text.createInstead}}</button>
+        """,
+        "holder": """
         {{#holder}}
         <div class="box">
         <p>{{text.holderExists}}</p>
@@ -184,24 +128,33 @@ enum PageTemplate: String, CaseIterable {
         {{#since}}<p class="detail">{{text.holderSince}}</p>{{/since}}
         </div>
         {{/holder}}
-        """
-
-    private static let heldIdentitySource = """
+        """,
+        "heldIdentity": """
         <li><span class="name">{{{provider}}}</span>\
         {{#maskedEmail}}<span class="detail">{{{maskedEmail}}}</span>{{/maskedEmail}}\
         {{#linked}}<span class="detail">{{text.linkedOn}}</span>{{/linked}}</li>
-        """
-
-    private static let accountTitleSource = """
+        """,
+        "accountTitle": """
         <p>{{#displayName}}<span class="name">{{{displayName}}}</span>{{/displayName}}\
         {{#address}}<span class="detail">{{{address}}}</span>{{/address}}</p>
-        """
-
-    private static let cancelSource = """
+        """,
+        "lead": #"{{#continuesToClient}}<p class="lead">{{text.continueToClient}}</p>{{/continuesToClient}}"#,
+        "cancelLast": """
         {{#cancel}}
         <form class="last" method="post" action="{{{action}}}">{{> csrf}}<button class="quiet">{{text.cancel}}</button></form>
         {{/cancel}}
-        """
+        """,
+        "backToAccount": #"<p class="last"><a class="button quiet" href="{{{cancelLink}}}">{{text.cancel}}</a></p>"#,
+        "otherAccount": """
+        {{#isOtherAccount}}<p class="notice" role="status">{{text.otherAccount}}</p>{{/isOtherAccount}}
+        """,
+    ]
+
+    /// All templates, each under its name.
+    static func library() -> MustacheLibrary {
+        let pages = Pages.all.map { (name: $0.templateName, text: $0.template) }
+        return MustacheLibrary(ownSources: pages + parts.map { (name: $0.key, text: $0.value) })
+    }
 }
 
 extension MustacheLibrary {

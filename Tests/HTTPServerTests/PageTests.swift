@@ -10,10 +10,9 @@ import Testing
             .json { $0.member("value", request.cookie("__Host-a")) }
         },
         Route(.get, "/set") { _ in
-            var response = Response.html(.ok, Array("<p>".utf8))
-            response.setCookie(.init(name: "__Host-a", value: "AA_-", isSecure: true, maximumAge: 3600))
-            response.setCookie(.init(name: "b", value: "B", isSecure: false))
-            return response
+            Response.html(.ok, Array("<p>".utf8))
+                .setting(ResponseCookie(name: "__Host-a", value: "AA_-", isSecure: true, maximumAge: 3600))
+                .setting(ResponseCookie(name: "b", value: "B", isSecure: false))
         },
         Route(.post, "/go") { _ in .redirect(to: "com.example.app:/back?code=a%20b") },
         Route(.get, "/method") { request in

@@ -67,7 +67,10 @@ package struct ResponseCookie: Equatable, Sendable {
 }
 
 extension Response {
-    package mutating func setCookie(_ cookie: ResponseCookie) {
-        headers.append(("Set-Cookie", cookie.field))
+    /// This response, which sets a cookie besides.
+    package func setting(_ cookie: ResponseCookie) -> Response {
+        var response = self
+        response.headers.append(("Set-Cookie", cookie.field))
+        return response
     }
 }

@@ -91,7 +91,7 @@ extension ConsoleAPI {
                 keeps: fields.optionalString("keep") == "true", since: fields.typed("since") ?? "")
         }
         guard let (visitor, typed) = form else {
-            return showAlone(signInPage(for: request), .unauthorized).refusing(Problem(.invalidSession))
+            return showAlone(signInPage(to: request.target), .unauthorized).refusing(Problem(.invalidSession))
         }
         try act.scopes.forEach(visitor.administrator.require)
         let subject = try await subject(of: act, id, clientID, by: visitor.administrator.call)

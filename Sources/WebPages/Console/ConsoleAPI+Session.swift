@@ -11,15 +11,13 @@ extension ConsoleAPI {
             Route(.get, "/", priority: .reading) { _ in redirect(to: ConsolePath.root) },
             Route(.get, "/console", priority: .reading) { _ in redirect(to: ConsolePath.root) },
             Route(.get, ConsolePath.signIn, priority: .reading) { request in
-                showAlone(signInPage(for: request))
+                showAlone(signInPage(to: request.target))
             },
             Route(.post, ConsolePath.signIn, priority: .revoking) { request in try await signIn(request) },
             Route(.post, ConsolePath.signOut, priority: .revoking) { request in
                 _ = try await form(of: request, action: ConsolePath.signOut) { _ in }
                 try await sessions.end(secret(of: request))
-                var response = redirect(to: ConsolePath.root)
-                response.setCookie(cookie(nil, for: request))
-                return response
+                return redirect(to: ConsolePath.root).setting(cookie(nil, for: request))
             },
         ]
     }
@@ -35,9 +33,8 @@ extension ConsoleAPI {
         }
         do throws(AdministrationFailure) {
             let secret = try await sessions.open(presenting: key, by: administration.calls.begin(by: request.caller()))
-            var response = redirect(to: Self.isOwnPage(destination) ? destination : ConsolePath.root)
-            response.setCookie(cookie(secret, for: request))
-            return response
+            return redirect(to: Self.isOwnPage(destination) ? destination : ConsolePath.root)
+                .setting(cookie(secret, for: request))
         } catch {
             let sentence =
                 switch error {
@@ -47,14 +44,8 @@ extension ConsoleAPI {
                 case .unknownKey: "Admin keys open nothing here."
                 default: throw error
                 }
-            var page = signInPage(to: destination)
-            page.notice = .error(sentence)
-            return showAlone(page, .unauthorized).refusing(Problem(.invalidCredentials))
+            return refused(sentence, Problem(.invalidCredentials), to: destination)
         }
-    }
-
-    func signInPage(for request: Request) -> ConsolePage {
-        signInPage(to: request.target)
     }
 
     func signInPage(to destination: String) -> ConsolePage {

@@ -26,9 +26,7 @@ extension ConsoleAPI {
             let (flow, url) = try await sessions.begin(
                 to: Self.isOwnPage(asked) ? asked : ConsolePath.root, redirectURI: redirectURI(of: request),
                 by: administration.calls.begin(by: request.caller()))
-            var response = redirect(to: url)
-            response.setCookie(cookie(flow.text, for: request))
-            return response
+            return redirect(to: url).setting(cookie(flow.text, for: request))
         } catch {
             return try refused(by: error)
         }
@@ -42,27 +40,21 @@ extension ConsoleAPI {
                 Self.answer(in: request), flow: request.cookie(Self.flowCookieName).flatMap(StaffFlow.init(presented:)),
                 redirectURI: redirectURI(of: request), by: administration.calls.begin(by: request.caller()))
         } catch {
-            var response = try refused(by: error)
-            response.setCookie(cookie("", for: request))
-            return response
+            return try refused(by: error).setting(cookie("", for: request))
         }
-        var response: Response
         switch outcome {
         case .opened(let secret, let asked):
             let destination = Self.isOwnPage(asked) ? asked : ConsolePath.root
             // No redirect: a cookie that is `Strict` is not sent after one that began at Google.
             var page = ConsolePage("Signed in", [.paragraph(.link("Go on to the console", to: destination))])
             (page.refreshPath, page.refreshSeconds) = (destination, 0)
-            response = showAlone(page)
-            response.setCookie(cookie(secret, for: request))
+            return showAlone(page).setting(cookie(secret, for: request)).setting(cookie("", for: request))
         case .refused(let refusal):
-            response = refused(Self.sentence(on: refusal), Self.problem(of: refusal))
+            return refused(Self.sentence(on: refusal), Self.problem(of: refusal)).setting(cookie("", for: request))
         case .stray:
             // The cookie stays: the flow that it binds is not over.
             return refused(Self.sentence(on: .flow), Self.problem(of: .flow))
         }
-        response.setCookie(cookie("", for: request))
-        return response
     }
 
     private static func answer(in request: Request) -> StaffSignIn.Answer {
@@ -87,8 +79,8 @@ extension ConsoleAPI {
     }
 
     /// The sign-in form, with the reason.
-    private func refused(_ sentence: String, _ problem: Problem) -> Response {
-        var page = signInPage(to: ConsolePath.root)
+    func refused(_ sentence: String, _ problem: Problem, to destination: String = ConsolePath.root) -> Response {
+        var page = signInPage(to: destination)
         page.notice = .error(sentence)
         return showAlone(page, problem.code.status).refusing(problem)
     }

@@ -68,7 +68,7 @@ package struct ConsoleAPI: Sendable {
             let problem = Problem(.notFound)
             guard request.acceptsHTML else { throw problem }
             guard try await visitor(of: request, isActivity: true) != nil else {
-                return showAlone(signInPage(for: request))
+                return showAlone(signInPage(to: request.target))
             }
             return failure(problem, problem, request)
         }
@@ -91,7 +91,7 @@ package struct ConsoleAPI: Sendable {
             let isFollowing = (try? request.parameterValue("follow")) ?? nil != nil
             let isActivity = !isFollowing || request.header("Sec-Fetch-User") != nil
             guard let visitor = try await visitor(of: request, isActivity: isActivity) else {
-                return showAlone(signInPage(for: request))
+                return showAlone(signInPage(to: request.target))
             }
             if let scope { try visitor.administrator.require(scope) }
             return try await handler(request, visitor)

@@ -52,13 +52,11 @@ extension WebAPI {
             response.problem = Problem(.invalidRequest, reason: answer.refusedParameter)
             return response
         case .opened(let flow):
-            var response = redirect(to: FlowReference(id: flow.id, browser: browser).link(), flow: flow)
+            var target = FlowReference(id: flow.id, browser: browser).link()
             if let provider = flow.only, !flow.needsClick {
-                let url = try await signIn.start(provider, flow, browser: browser, by: call(of: request))
-                response = redirect(to: url, flow: flow)
+                target = try await signIn.start(provider, flow, browser: browser, by: call(of: request))
             }
-            response.setCookie(cookies.cookie(browser))
-            return response
+            return redirect(to: target, flow: flow).setting(cookies.cookie(browser))
         }
     }
 
@@ -157,9 +155,7 @@ extension WebAPI {
             return response
         case .signedIn(let flow, let secret):
             await signIn.sessions.replace(cookies.session(of: request), by: call(of: request))
-            var response = redirect(to: flow.continuation, flow: flow)
-            response.setCookie(cookies.cookie(secret))
-            return response
+            return redirect(to: flow.continuation, flow: flow).setting(cookies.cookie(secret))
         case .linked(let provider, let languages):
             let page = "\(AccountPath.account)?linked=\(provider.rawValue)"
             return redirect(to: page.naming(languages), isIsolated: true)

@@ -30,9 +30,7 @@ extension WebAPI {
             Route(.post, Self.otherAccountPath, priority: .revoking) { request in
                 let (flow, _) = try flowForm(of: request, Self.otherAccountPath) { _ in }
                 try await signIn.sessions.end(cookies.session(of: request), by: call(of: request))
-                var response = redirect(to: flow.link())
-                response.setCookie(cookies.endedSession)
-                return response
+                return redirect(to: flow.link()).setting(cookies.endedSession)
             },
         ]
     }
@@ -45,10 +43,8 @@ extension WebAPI {
         case .opened(let flow):
             let isSignedIn = try await session(of: request) != nil
             let reference = FlowReference(id: flow.id, browser: browser)
-            var response = redirect(
-                to: isSignedIn ? "\(Self.authorizePath)?flow=\(flow.id)" : reference.link(), flow: flow)
-            response.setCookie(cookies.cookie(browser))
-            return response
+            let target = isSignedIn ? "\(Self.authorizePath)?flow=\(flow.id)" : reference.link()
+            return redirect(to: target, flow: flow).setting(cookies.cookie(browser))
         }
     }
 

@@ -29,9 +29,7 @@ extension WebAPI {
         let browser = try cookies.browser(of: request) ?? .fresh()
         let flow = try await signIn.openAccountFlow(
             browser: browser, by: call, languages: uiLocales(of: request))
-        var response = redirect(to: "\(path)?flow=\(flow.id)", flow: flow)
-        response.setCookie(cookies.cookie(browser))
-        return response
+        return redirect(to: "\(path)?flow=\(flow.id)", flow: flow).setting(cookies.cookie(browser))
     }
 
     private func requireMail() throws {

@@ -70,11 +70,11 @@ extension EmailCodePage {
         var view: PageView
         switch step {
         case .address:
-            view = PageView(localization[title], error: error)
-            view["lead"] = localization[lead]
+            view = PageView(localization[texts.title], error: error)
+            view["lead"] = localization[texts.lead]
         case .code:
             view = PageView(localization[.enterCodeTitle], error: error)
-            view["lead"] = localization[sent]
+            view["lead"] = localization[texts.sent]
         }
         view.show(step, email: email)
         view.show(purpose, in: theme)
@@ -88,32 +88,15 @@ extension EmailCodePage {
         return view
     }
 
-    private var title: PageText {
+    /// The title and the lead of the first step, and the lead of the second.
+    private var texts: (title: PageText, lead: PageText, sent: PageText) {
         switch reason {
-        case .signIn: .codeTitle
-        case .bind: .codeTitleBind
-        case .confirmAddress: .codeTitleConfirmAddress
-        case .changeAddress: .changeAddress
-        case .register: .createTitle
-        }
-    }
-
-    private var lead: PageText {
-        switch reason {
-        case .signIn: .codeLead
-        case .bind: .codeLeadBind
-        case .confirmAddress: .codeLeadConfirmAddress
-        case .changeAddress: .changeAddressLead
-        case .register: .registerLead
-        }
-    }
-
-    private var sent: PageText {
-        switch reason {
-        case .signIn, .bind: .codeSent
+        case .signIn: (.codeTitle, .codeLead, .codeSent)
+        case .bind: (.codeTitleBind, .codeLeadBind, .codeSent)
         // Whose person is signed in: the code goes to whatever address they type.
-        case .confirmAddress, .changeAddress: .codeSentConfirmAddress
-        case .register: .registerSent
+        case .confirmAddress: (.codeTitleConfirmAddress, .codeLeadConfirmAddress, .codeSentConfirmAddress)
+        case .changeAddress: (.changeAddress, .changeAddressLead, .codeSentConfirmAddress)
+        case .register: (.createTitle, .registerLead, .registerSent)
         }
     }
 }

@@ -119,8 +119,7 @@ extension WebAPI {
         let browser = try cookies.browser(of: request) ?? .fresh()
         let flow = try await signIn.openAccountFlow(
             for: errand, browser: browser, by: call, languages: uiLocales(of: request))
-        var response = redirect(to: FlowReference(id: flow.id, browser: browser).link(), flow: flow)
-        response.setCookie(cookies.cookie(browser))
-        return response
+        return redirect(to: FlowReference(id: flow.id, browser: browser).link(), flow: flow)
+            .setting(cookies.cookie(browser))
     }
 }

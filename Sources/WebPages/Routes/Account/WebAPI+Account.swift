@@ -53,9 +53,7 @@ extension WebAPI {
     }
 
     private func signedOut(_ request: Request) -> Response {
-        var response = redirect(to: signedOutLink(request), isIsolated: true)
-        response.setCookie(cookies.endedSession)
-        return response
+        return redirect(to: signedOutLink(request), isIsolated: true).setting(cookies.endedSession)
     }
 
     /// The same, of who had signed in by what is unlinked now. The session is over, so what the page says is bound to the
@@ -64,10 +62,8 @@ extension WebAPI {
         guard let word = AccountPage.Notice.unlinkedProvider(provider).word else { return signedOut(request) }
         let browser = try cookies.browser(of: request) ?? .fresh()
         let link = try DoneLink.link(to: AccountPath.signedOut, saying: word, secret: browser.text)
-        var response = redirect(to: link.naming(uiLocales(of: request)), isIsolated: true)
-        response.setCookie(cookies.cookie(browser))
-        response.setCookie(cookies.endedSession)
-        return response
+        return redirect(to: link.naming(uiLocales(of: request)), isIsolated: true)
+            .setting(cookies.cookie(browser)).setting(cookies.endedSession)
     }
 
     private func showSignedOut(_ request: Request) async throws -> Response {

@@ -51,9 +51,7 @@ extension WebAPI {
         try accountForm(of: request, AccountPath.delete) { _ in }
         return try await visit(request, for: .delete, isFresh: true) { visit in
             try await accounts.delete(accountOf: visit.session, by: visit.call)
-            var response = response(DeletedPage(), .accepted, to: request, isIsolated: true)
-            response.setCookie(cookies.endedSession)
-            return response
+            return response(DeletedPage(), .accepted, to: request, isIsolated: true).setting(cookies.endedSession)
         }
     }
 

@@ -37,9 +37,7 @@ extension WebAPI {
             let browser = try cookies.browser(of: request) ?? .fresh()
             let url = try await signIn.startLinking(
                 provider, to: visit.session, browser: browser, languages: visit.languages, by: visit.call)
-            var response = redirect(to: url, isIsolated: true)
-            response.setCookie(cookies.cookie(browser))
-            return response
+            return redirect(to: url, isIsolated: true).setting(cookies.cookie(browser))
         }
     }
 

@@ -30,18 +30,6 @@ package struct ConsoleEnvironment: Sendable {
         }
     }
 
-    /// A key of the configuration.
-    package struct Setting: Sendable {
-        package let name: String
-        /// Secrets are redacted.
-        package let value: String
-
-        package init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
-
     package let version: String
     /// 40 hexadecimal digits, or `unknown`.
     package let commit: String
@@ -50,14 +38,14 @@ package struct ConsoleEnvironment: Sendable {
     package let keySets: @Sendable () -> [KeySet]
     package let history: OutcomeHistory
     package let startedAt: Timestamp
-    /// As they were read at the start.
-    package let settings: [Setting]
+    /// The keys of the configuration, as they were read at the start. Secrets are redacted.
+    package let settings: [(name: String, value: String)]
 
     package init(
         version: String, commit: String, startedAt: Timestamp, history: OutcomeHistory,
         isReady: @escaping @Sendable () async -> Bool,
         schema: @escaping @Sendable () async -> Schema, keySets: @escaping @Sendable () -> [KeySet],
-        settings: [Setting]
+        settings: [(name: String, value: String)]
     ) {
         self.startedAt = startedAt
         self.history = history

@@ -19,13 +19,11 @@ struct PageHeaders: Sendable {
 
     /// - Parameter policy: the whole `Content-Security-Policy`.
     func fields(policy: String, isIsolated: Bool) -> [(name: String, value: String)] {
-        var fields = [
+        var fields: [(name: String, value: String)] = [
             ("Content-Security-Policy", policy), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
             ("X-Robots-Tag", "none"),
         ]
-        if isSecure {
-            fields.append(("Strict-Transport-Security", "max-age=\(Self.transportSecurityLifetime)"))
-        }
+        fields += transportSecurity
         if isIsolated { fields.append(("Cross-Origin-Opener-Policy", "same-origin")) }
         return fields
     }
@@ -41,11 +39,11 @@ struct PageHeaders: Sendable {
 
     /// Those of a style sheet or a picture: opened by itself, an SVG file runs nothing and loads nothing.
     var forAssets: [(name: String, value: String)] {
-        var fields = [("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")]
-        if isSecure {
-            fields.append(("Strict-Transport-Security", "max-age=\(Self.transportSecurityLifetime)"))
-        }
-        return fields
+        [("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")] + transportSecurity
+    }
+
+    private var transportSecurity: [(name: String, value: String)] {
+        isSecure ? [("Strict-Transport-Security", "max-age=\(Self.transportSecurityLifetime)")] : []
     }
 }
 

@@ -103,7 +103,7 @@ extension WebAPI {
             return ChooserPage(
                 purpose: flow.purpose,
                 providers: try providers.map { provider in
-                    .init(provider, try visit.target("/web/start/\(provider.rawValue)"))
+                    .init(provider: provider, form: try visit.target("/web/start/\(provider.rawValue)"))
                 },
                 password: offersPassword(in: flow) ? try visit.target("/web/password") : nil,
                 emailCodeLink: offersEmailCode(in: flow) ? visit.reference.link(.email) : nil,
@@ -136,8 +136,8 @@ extension WebAPI {
             return response
         case .failed(let flow, let failure):
             let page = FailurePage(
-                FailurePage.Failure(failure, failure.problem), retryLink: AccountPath.account.naming(flow.languages),
-                requestID: request.id)
+                failure: FailurePage.Failure(failure, failure.problem),
+                retryLink: AccountPath.account.naming(flow.languages), requestID: request.id)
             return response(page, after: failure, to: request, flow: flow)
         case .link(let flow):
             return redirect(to: flow.page(), flow: flow)

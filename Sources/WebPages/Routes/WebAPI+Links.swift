@@ -195,8 +195,8 @@ extension WebAPI {
                 purpose: visit.flow.purpose, source: link.source, email: link.ownEmail,
                 choices: choices.map { choice in
                     switch choice {
-                    case .create: .init(choice, link: visit.reference.link(.create))
-                    case .bind: .init(choice, link: visit.reference.link(.bind))
+                    case .create: .init(choice: choice, link: visit.reference.link(.create))
+                    case .bind: .init(choice: choice, link: visit.reference.link(.bind))
                     }
                 },
                 holder: link.holder.map { AccountHolder($0) }, cancel: try visit.target("/web/link/cancel"),
@@ -244,7 +244,7 @@ extension WebAPI {
             confirm: link.provenHolder == nil ? nil : target,
             clears: link.provenHolder?.account.emailProof != .proven,
             password: link.source == .mailbox || isConfirming ? nil : target,
-            providers: isConfirming ? [] : provers(of: link).map { .init($0, target) },
+            providers: isConfirming ? [] : provers(of: link).map { .init(provider: $0, form: target) },
             offersEmailCode: offersBindCode(link), isCodeRight: isConfirming,
             create: offeredChoices(of: link, in: visit.flow).contains(.create) ? target : nil,
             cancel: try visit.target("/web/link/cancel"), email: typed.email ?? link.ownEmail, error: error)

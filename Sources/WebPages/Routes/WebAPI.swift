@@ -241,11 +241,9 @@ extension WebAPI {
         targets: [String] = [], isIsolated: Bool = false
     ) -> Response {
         let problem = failure.problem
-        var response = response(
-            page, problem.code.status, to: request, flow: flow, targets: targets, isIsolated: isIsolated)
-        response.headers += problem.headers
-        response.problem = problem
-        return response
+        return response(
+            page, problem.code.status, to: request, flow: flow, targets: targets, isIsolated: isIsolated
+        ).refusing(problem)
     }
 
     /// A page of a flow.
@@ -274,8 +272,8 @@ extension WebAPI {
         let failure = FailurePage.Failure(error, problem)
         let refusal = error as? PageRefusal
         let page = FailurePage(
-            failure, retryLink: refusal?.retryLink ?? retryLink(after: failure, request), appName: refusal?.appName,
-            requestID: request.id)
+            failure: failure, retryLink: refusal?.retryLink ?? retryLink(after: failure, request),
+            appName: refusal?.appName, requestID: request.id)
         var response = response(page, problem.code.status, to: request)
         response.headers += problem.headers
         return response

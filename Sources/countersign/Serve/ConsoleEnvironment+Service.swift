@@ -18,7 +18,7 @@ extension ConsoleEnvironment {
                     let status = cache.status
                     return KeySet(provider: cache.provider, keyCount: status.keyCount, age: status.age)
                 }
-            }, settings: shown.values.map { Setting(name: $0.name, value: $0.value) })
+            }, settings: shown.values)
     }
 }
 

@@ -70,7 +70,7 @@ struct PageSamples {
 
     private var failures: [Sample] {
         FailurePage.Failure.allCases.map { failure -> Sample in
-            let page = FailurePage(failure, retryLink: link("chooser"), requestID: reference)
+            let page = FailurePage(failure: failure, retryLink: link("chooser"), requestID: reference)
             return ("failure-\(failure.rawValue)", page)
         }
     }
@@ -84,7 +84,8 @@ struct PageSamples {
         act: AccountAct? = nil, error: FormError? = nil
     ) -> any WebPage {
         ChooserPage(
-            purpose: purpose ?? .app(app), providers: providers.map { .init($0, form("start/\($0.rawValue)")) },
+            purpose: purpose ?? .app(app),
+            providers: providers.map { .init(provider: $0, form: form("start/\($0.rawValue)")) },
             password: alone ? nil : form("password"), emailCodeLink: alone ? nil : link("code"),
             offersRegistration: !alone && act == nil,
             cancel: form("cancel"), email: error == nil ? nil : email, act: act, isAgain: act != .delete, error: error)
@@ -129,7 +130,7 @@ struct PageSamples {
     private func link(_ choices: [LinkChoice], _ source: ProvenSource, _ holder: AccountHolder?) -> any WebPage {
         LinkPage(
             purpose: .account, source: source, email: email,
-            choices: choices.map { .init($0, link: link($0.rawValue)) }, holder: holder,
+            choices: choices.map { .init(choice: $0, link: link($0.rawValue)) }, holder: holder,
             cancel: form("link/cancel"), error: choices.isEmpty ? .emailTaken : nil)
     }
 
@@ -195,8 +196,8 @@ struct PageSamples {
                 purpose: .client(client), account: AccountTitle(displayName: displayName, email: nil),
                 otherAccount: form("sign-out"), form: form("consent")),
             "failure-late": FailurePage(
-                .flowExpired, retryLink: "https://lamp.example.com/signed-in?error=access_denied", appName: app,
-                requestID: reference),
+                failure: .flowExpired, retryLink: "https://lamp.example.com/signed-in?error=access_denied",
+                appName: app, requestID: reference),
             "flip": FlipPage(),
             "signed-out": SignedOutPage(signInLink: "/web/account"),
             "signed-out-unlinked": SignedOutPage(signInLink: "/web/account", unlinked: .google),
@@ -269,10 +270,10 @@ struct PageSamples {
                 form: form("account/delete"), cancelLink: "/web/account", isOfOtherAccount: true),
             "deleted": DeletedPage(),
             "unlink-provider": UnlinkPage(
-                .provider(google, .google, email: email, opensSession: true), form: form("account/unlink"),
+                subject: .provider(google, .google, email: email, opensSession: true), form: form("account/unlink"),
                 cancelLink: "/web/account"),
             "unlink-client": UnlinkPage(
-                .client("home", name: client), form: form("account/unlink"), cancelLink: "/web/account"),
+                subject: .client("home", name: client), form: form("account/unlink"), cancelLink: "/web/account"),
         ]
     }
 }

@@ -29,11 +29,6 @@ struct ChooserPage: WebPage {
     struct ProviderButton: Sendable {
         let provider: Provider
         let form: FormTarget
-
-        init(_ provider: Provider, _ form: FormTarget) {
-            self.provider = provider
-            self.form = form
-        }
     }
 }
 

@@ -32,18 +32,11 @@ struct FailurePage: WebPage {
 
     let failure: Failure
     /// A page from which the person can begin again, empty for the address that has failed; `nil` where only the app can.
-    let retryLink: String?
+    var retryLink: String?
     /// The app or the client that it is of, if it is none of ours.
-    let appName: String?
+    var appName: String?
     /// The request's id, for the support.
-    let requestID: String?
-
-    init(_ failure: Failure, retryLink: String? = nil, appName: String? = nil, requestID: String? = nil) {
-        self.failure = failure
-        self.retryLink = retryLink
-        self.appName = appName
-        self.requestID = requestID
-    }
+    let requestID: String
 }
 
 extension FailurePage {
@@ -52,9 +45,7 @@ extension FailurePage {
         {{#retryLink}}
         <a class="button primary" href="{{{retryLink}}}">{{retry}}</a>
         {{/retryLink}}
-        {{#hasReference}}
         <p class="reference last">{{text.reference}}</p>
-        {{/hasReference}}
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
@@ -66,7 +57,6 @@ extension FailurePage {
         view["retry"] = localization[retry]
         view.names["app"] = appName
         view.names["reference"] = requestID
-        view["hasReference"] = requestID != nil
         return view
     }
 }

@@ -18,11 +18,6 @@ struct LinkPage: WebPage {
     struct Choice: Sendable {
         let choice: LinkChoice
         let link: String
-
-        init(_ choice: LinkChoice, link: String) {
-            self.choice = choice
-            self.link = link
-        }
     }
 }
 

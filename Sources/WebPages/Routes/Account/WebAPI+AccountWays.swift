@@ -133,7 +133,8 @@ extension WebAPI {
                 }
                 asked = .client(id.text, name: client.name)
             }
-            let page = UnlinkPage(asked, form: try visit.target(subject.question), cancelLink: visit.accountLink)
+            let page = UnlinkPage(
+                subject: asked, form: try visit.target(subject.question), cancelLink: visit.accountLink)
             return response(account: page, to: request)
         }
     }

@@ -14,12 +14,6 @@ struct UnlinkPage: WebPage {
     /// Posts `identity=ID` or `client=ID` by its button.
     let form: FormTarget
     let cancelLink: String
-
-    init(_ subject: Subject, form: FormTarget, cancelLink: String) {
-        self.subject = subject
-        self.form = form
-        self.cancelLink = cancelLink
-    }
 }
 
 extension UnlinkPage {

@@ -105,8 +105,7 @@ extension Administration {
     package func endSession(
         _ id: SessionID, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) {
-        let isEnded = try await stored { try await sessionStore.end(id, reason: reason, by: administrator.call) }
-        guard isEnded else { throw .notFound }
+        try await changed { try await sessionStore.end(id, reason: reason, by: administrator.call) }
     }
 
     /// Requests another address for the account of a person who has lost their mailbox. It takes effect in a day, unless
@@ -219,9 +218,7 @@ extension Administration {
     }
 
     package func revokeKey(_ id: AdminKeyID, by administrator: Administrator) async throws(AdministrationFailure) {
-        guard try await stored({ try await keyStore.revoke(id, by: administrator.call) }) else {
-            throw .notFound
-        }
+        try await changed { try await keyStore.revoke(id, by: administrator.call) }
     }
 
     /// Makes a key, by the owner of the tables: the service's role can't.

@@ -144,6 +144,11 @@ func stored<Value: Sendable>(_ operation: () async throws -> Value) async throws
     }
 }
 
+/// Runs a storage call that says whether there was what it changes.
+func changed(_ operation: () async throws -> Bool) async throws(AdministrationFailure) {
+    guard try await stored(operation) else { throw .notFound }
+}
+
 /// Runs a storage call that finds something.
 func found<Value: Sendable>(_ operation: () async throws -> Value?) async throws(AdministrationFailure) -> Value {
     guard let value = try await stored(operation) else { throw .notFound }

@@ -85,10 +85,7 @@ package struct OAuthAdministration: Sendable {
     package func setStatus(
         of id: OAuthClientID, to status: OAuthClient.Status, by call: Call
     ) async throws(AdministrationFailure) {
-        let isChanged = try await stored {
-            try await clients.setStatus(of: id, to: status, by: call)
-        }
-        guard isChanged else { throw .notFound }
+        try await changed { try await clients.setStatus(of: id, to: status, by: call) }
     }
 
     package func linkedClients(
@@ -108,10 +105,7 @@ package struct OAuthAdministration: Sendable {
     package func unlink(
         _ client: OAuthClientID, of id: AccountID, reason: String?, by call: Call
     ) async throws(AdministrationFailure) {
-        let isEnded = try await stored {
-            try await grants.end(client, of: id, reason: reason, by: call)
-        }
-        guard isEnded else { throw .notFound }
+        try await changed { try await grants.end(client, of: id, reason: reason, by: call) }
     }
 
     private func secret() throws(AdministrationFailure) -> OAuthSecret {

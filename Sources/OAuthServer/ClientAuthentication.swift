@@ -4,12 +4,8 @@ import Primitives
 
 /// A client's credentials, by one of the two methods of RFC 6749 §2.3.1.
 package struct ClientAuthentication: Sendable {
-    package enum Method: Sendable {
-        case basic
-        case post
-    }
-
-    package let method: Method
+    /// Whether they came in the header field.
+    let usedBasic: Bool
     let clientID: String
     let secret: String
 
@@ -19,7 +15,7 @@ package struct ClientAuthentication: Sendable {
     package init(authorizations: [String], clientID: String?, clientSecret: String?) throws(OAuthFailure) {
         guard let authorization = authorizations.first else {
             guard let clientID, let clientSecret else { throw .invalidClient(usedBasic: false) }
-            self.init(method: .post, clientID: clientID, secret: clientSecret)
+            (usedBasic, self.clientID, self.secret) = (false, clientID, clientSecret)
             return
         }
         guard clientSecret == nil, authorizations.count == 1 else {
@@ -29,20 +25,7 @@ package struct ClientAuthentication: Sendable {
         if let clientID, !clientID.hasSameBytes(as: id) {
             throw .invalidRequest("client_id differs from the one of the Authorization field")
         }
-        self.init(method: .basic, clientID: id, secret: secret)
-    }
-
-    private init(method: Method, clientID: String, secret: String) {
-        self.method = method
-        self.clientID = clientID
-        self.secret = secret
-    }
-
-    var usedBasic: Bool {
-        switch method {
-        case .basic: true
-        case .post: false
-        }
+        (usedBasic, self.clientID, self.secret) = (true, id, secret)
     }
 
     /// Each half is form-encoded before the whole is encoded in base64 (RFC 6749 §2.3.1).

@@ -49,16 +49,21 @@ struct ConsoleSecrets: Sendable {
             bodyOctets: ConsoleSecrets.randomOctets + ConsoleHolder.octets)
     }
 
-    func fresh(for holder: ConsoleHolder) throws(OpenSSLError) -> (secret: ConsoleSecret, hash: SecretHash) {
-        let random = try SecureRandom.bytes(ConsoleSecrets.randomOctets)
+    func fresh(
+        for holder: ConsoleHolder
+    ) throws(AdministrationFailure) -> (secret: ConsoleSecret, hash: SecretHash) {
         let (version, named): (UInt8, [UInt8]) =
             switch holder {
             case .key(let id): (Self.keyVersion, withUnsafeBytes(of: id.uuid.uuid) { Array($0) })
             case .person(let tag): (Self.staffVersion, tag)
             }
-        return (
-            ConsoleSecret(try codec.encode(header: [version], body: random + named)), SecretHash(SHA256.hash(random))
-        )
+        do {
+            let random = try SecureRandom.bytes(ConsoleSecrets.randomOctets)
+            let text = try codec.encode(header: [version], body: random + named)
+            return (ConsoleSecret(text), SecretHash(SHA256.hash(random)))
+        } catch {
+            throw .fault(operation: "console session")
+        }
     }
 
     /// What a value of this key ring's stands for; `nil` for anything else.

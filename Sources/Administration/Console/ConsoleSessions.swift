@@ -49,7 +49,7 @@ package struct ConsoleSessions: Sendable {
         let key = try await administration.key(presenting: Array(presented.utf8), by: call)
         guard key.opensConsole else { throw .forbidden }
         let administrator = administration.administrator(with: key, by: call)
-        let (secret, hash) = try fresh(for: .key(key.id))
+        let (secret, hash) = try secrets.fresh(for: .key(key.id))
         let event = AuditEvent(.consoleOpened, from: administrator.call.origin, reason: "\(key.id)")
         let isOpen = try await stored {
             try await store.open(
@@ -89,16 +89,6 @@ package struct ConsoleSessions: Sendable {
         guard let (hash, _) = secret.flatMap(secrets.read) else { return }
         try await stored { try await store.end(hash) }
     }
-
-    private func fresh(
-        for holder: ConsoleHolder
-    ) throws(AdministrationFailure) -> (secret: ConsoleSecret, hash: SecretHash) {
-        do {
-            return try secrets.fresh(for: holder)
-        } catch {
-            throw .fault(operation: "console session")
-        }
-    }
 }
 
 // MARK: - Staff
@@ -121,7 +111,7 @@ extension ConsoleSessions {
         }
         let flow: StaffFlow
         do {
-            flow = try StaffFlow()
+            flow = try .fresh()
         } catch {
             throw .fault(operation: "console flow")
         }
@@ -172,7 +162,7 @@ extension ConsoleSessions {
 
     private func open(for found: StaffSignIn.Found, by call: Call) async throws -> ConsoleSecret {
         let administrator = administration.administrator(found.person, by: call)
-        let (secret, hash) = try fresh(for: .person(tag: ConsoleHolder.tag(of: found.person)))
+        let (secret, hash) = try secrets.fresh(for: .person(tag: ConsoleHolder.tag(of: found.person)))
         let event = AuditEvent(.consoleOpened, from: administrator.call.origin, reason: "google")
         let opening = try await stored {
             try await staffStore.open(
@@ -204,10 +194,7 @@ extension Administration {
 
     /// Releases the name of a member of the staff for another account at Google, and ends its sessions.
     package func forgetConsole(_ name: String, by administrator: Administrator) async throws(AdministrationFailure) {
-        let isForgotten = try await stored {
-            try await ConsoleStaffStore(database: database).forget(name, by: administrator.call)
-        }
-        guard isForgotten else { throw .notFound }
+        try await changed { try await ConsoleStaffStore(database: database).forget(name, by: administrator.call) }
     }
 
     /// The names of the staff that live admin keys have too. The trail knows either by the name alone.

@@ -5,7 +5,7 @@ package import Logging
 import OpenSSL
 import Primitives
 package import Providers
-import SignIn
+package import SignIn
 
 /// Signing in to the console with Google: an authorization code with PKCE and a nonce, and the rules of ``GoogleProvider`` for
 /// its ID token. No account, identity or grant comes of it.
@@ -174,31 +174,20 @@ extension StaffSignIn.Refusal {
     }
 }
 
-/// A way to Google and back: 256 random bits in the browser's cookie, of which the database has the SHA-256. What goes to
-/// Google is derived from them.
-package struct StaffFlow: Sendable {
-    enum Part: String {
-        case state
-        case nonce
-        case verifier
-    }
+/// `csn_console_flow`: binds a way to Google and back to the browser that began it.
+package enum StaffFlowCookie {}
 
-    /// The value of the cookie.
-    package let text: String
-    let hash: SecretHash
+package typealias StaffFlow = CookieSecret<StaffFlowCookie>
 
-    init() throws(OpenSSLError) {
-        let secret = try OpaqueSecret()
-        (text, hash) = (secret.text, secret.hash)
-    }
+/// What goes to Google is derived from the secret.
+enum StaffFlowPart: String {
+    case state
+    case nonce
+    case verifier
+}
 
-    /// A presented value, which may be anything.
-    package init?(presented text: String) {
-        guard let hash = OpaqueSecret.hash(ofPresented: text) else { return nil }
-        (self.text, self.hash) = (text, hash)
-    }
-
-    func derived(_ part: Part) throws(AdministrationFailure) -> String {
+extension StaffFlow {
+    func derived(_ part: StaffFlowPart) throws(AdministrationFailure) -> String {
         do {
             return Base64URL.encode(
                 try HMACSHA256.authenticationCode(

@@ -7,21 +7,18 @@ package struct CookieSecret<Cookie>: Sendable {
     /// The cookie's value.
     package let text: String
     package let hash: SecretHash
+}
 
+extension CookieSecret {
     /// A presented value; `nil` when it can't be one of ours.
     package init?(presented text: String) {
         guard let hash = OpaqueSecret.hash(ofPresented: text) else { return nil }
-        self.text = text
-        self.hash = hash
-    }
-
-    private init(_ secret: OpaqueSecret) {
-        text = secret.text
-        hash = secret.hash
+        self.init(text: text, hash: hash)
     }
 
     package static func fresh() throws(SignInFailure) -> CookieSecret {
-        CookieSecret(try OpaqueSecret.fresh())
+        let secret = try OpaqueSecret.fresh()
+        return CookieSecret(text: secret.text, hash: secret.hash)
     }
 }
 

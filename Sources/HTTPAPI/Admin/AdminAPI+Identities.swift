@@ -7,7 +7,8 @@ extension AdminAPI {
     var identityOperations: [Operation] {
         [
             operation(.get, "/identities/{identityId}", .read) { request, _ in
-                let (account, identity) = try await administration.identity(try request.identityID)
+                let id = try request.parameter("identityId", as: IdentityID.init)
+                let (account, identity) = try await administration.identity(id)
                 return .json { writer in
                     writer.members(of: identity)
                     writer.member("accountId", "\(account.id)")
@@ -26,19 +27,9 @@ extension AdminAPI {
                     try await administration.revocations(status, before: range.cursor, limit: range.limit))
             },
             operation(.get, "/revocations/{revocationId}", .read) { request, _ in
-                let revocation = try await administration.revocation(try request.revocationID)
-                return .json(revocation)
+                let id = try request.parameter("revocationId", as: RevocationID.init)
+                return .json(try await administration.revocation(id))
             },
         ]
-    }
-}
-
-extension Request {
-    fileprivate var identityID: IdentityID {
-        get throws(Problem) { try parameter("identityId", as: IdentityID.init) }
-    }
-
-    fileprivate var revocationID: RevocationID {
-        get throws(Problem) { try parameter("revocationId", as: RevocationID.init) }
     }
 }

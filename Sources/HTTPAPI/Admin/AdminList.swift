@@ -4,18 +4,10 @@ import HTTPServer
 import JSON
 import Primitives
 
-/// The page of a list that a query asks for.
-struct ListRange<Cursor: Sendable>: Sendable {
-    let limit: Int
-    let cursor: Cursor?
-}
-
 extension Fields {
     /// The parameters `limit` and `cursor`. A cursor is the `nextCursor` of a response, sent back unchanged.
-    mutating func range<Cursor: ListCursor>(_: Cursor.Type) -> ListRange<Cursor> {
-        ListRange(
-            limit: optionalInteger("limit", in: 1...200) ?? 50,
-            cursor: optionalValue("cursor", as: Cursor.from))
+    mutating func range<Cursor: ListCursor>(_: Cursor.Type) -> (limit: Int, cursor: Cursor?) {
+        (optionalInteger("limit", in: 1...200) ?? 50, optionalValue("cursor", as: Cursor.from))
     }
 }
 

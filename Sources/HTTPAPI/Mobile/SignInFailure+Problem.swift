@@ -34,9 +34,8 @@ extension SignInFailure: ProblemConvertible {
         case .providerAlreadyLinked(let existing):
             Problem(.providerAlreadyLinked) { $0.conflict(with: existing) }
         case .lastSignInMethod: Problem(.lastSignInMethod)
-        case .identityNotFound: Problem(.notFound)
+        case .identityNotFound, .sessionNotFound: Problem(.notFound)
         case .linkTicketExpired: Problem(.linkTicketExpired)
-        case .sessionNotFound: Problem(.notFound)
         case .webFlowExpired: Problem(.invalidRequest, detail: "This sign-in is over; begin again.")
         case .webAnswerRefused, .webCookieMissing: Problem(.invalidRequest)
         case .webCodeRejected: Problem(.invalidToken)
@@ -45,12 +44,9 @@ extension SignInFailure: ProblemConvertible {
         case .mailUnavailable: Problem(.temporarilyUnavailable, reason: "no mail is configured", retryAfter: 3600)
         case .overloaded(let retryAfter):
             Problem(.temporarilyUnavailable, reason: "overloaded", retryAfter: Int(clamping: retryAfter))
-        case .storageUnavailable(let detail):
-            Problem(.temporarilyUnavailable, reason: detail)
-        case .signingUnavailable(let reason):
+        case .storageUnavailable(let reason), .signingUnavailable(let reason):
             Problem(.temporarilyUnavailable, reason: reason)
-        case .fault(let operation):
-            Problem(.internalError, reason: operation)
+        case .fault(let operation): Problem(.internalError, reason: operation)
         }
     }
 }

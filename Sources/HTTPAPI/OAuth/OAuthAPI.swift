@@ -48,9 +48,7 @@ package struct OAuthAPI: Sendable {
     func call(of request: Request) -> Call { server.calls.begin(by: request.caller()) }
 
     private func token(_ request: Request) async throws -> Response {
-        let form = try OAuthForm(request)
-        let call = call(of: request)
-        let client = try await client(of: request, form, by: call)
+        let (form, client, call) = try await clientRequest(request)
         switch try await server.token(TokenRequest(form.values), of: client, by: call) {
         case .accountFound:
             return OAuthAnswers.json(.ok) { $0.member("account_found", "true") }
@@ -66,18 +64,14 @@ package struct OAuthAPI: Sendable {
     }
 
     private func revoke(_ request: Request) async throws -> Response {
-        let form = try OAuthForm(request)
-        let call = call(of: request)
-        let client = try await client(of: request, form, by: call)
+        let (form, client, call) = try await clientRequest(request)
         guard let token = form.values["token"] else { throw OAuthFailure.invalidRequest("token is missing") }
         try await server.revoke(token, of: client, by: call)
         return .empty(.ok)
     }
 
     private func introspect(_ request: Request) async throws -> Response {
-        let form = try OAuthForm(request)
-        let call = call(of: request)
-        let client = try await client(of: request, form, by: call)
+        let (form, client, call) = try await clientRequest(request)
         guard let token = form.values["token"] else { throw OAuthFailure.invalidRequest("token is missing") }
         let found = try await server.introspect(token, for: client, by: call)
         return OAuthAnswers.json(.ok) { writer in
@@ -93,11 +87,16 @@ package struct OAuthAPI: Sendable {
         }
     }
 
-    private func client(of request: Request, _ form: OAuthForm, by call: Call) async throws -> OAuthClient {
+    /// - Returns: the form, and the client whose credentials are in it or in the header field.
+    private func clientRequest(
+        _ request: Request
+    ) async throws -> (form: OAuthForm, client: OAuthClient, call: Call) {
+        let form = try OAuthForm(request)
+        let call = call(of: request)
         let authentication = try ClientAuthentication(
             authorizations: request.headers("Authorization"), clientID: form.values["client_id"],
             clientSecret: form.values["client_secret"])
-        return try await server.authenticate(authentication, by: call)
+        return (form, try await server.authenticate(authentication, by: call), call)
     }
 
     /// The token comes in the header field alone (RFC 6750 §2.1): addresses and forms are kept in too many places. One that

@@ -44,7 +44,7 @@ package struct AssertionLinking: Sendable {
     ///
     /// - Returns: `nil` when there is no such account any more.
     package func link(_ identity: VerifiedIdentity, by call: Call) async throws(SignInFailure) -> AccountID? {
-        let (hash, _) = try await ticket(for: identity, displayName: nil, by: call)
+        let hash = try await ticket(for: identity, displayName: nil, by: call)
         let request = BindRequest(
             proof: .verifiedEmail, isReplacing: false, strayAccountPolicy: .refuse,
             identityID: try .fresh(at: call.now),
@@ -67,7 +67,7 @@ package struct AssertionLinking: Sendable {
     package func create(
         _ identity: VerifiedIdentity, linked link: NewOAuthLink, by call: Call
     ) async throws(SignInFailure) -> Bool {
-        let (hash, _) = try await ticket(for: identity, displayName: identity.name, by: call)
+        let hash = try await ticket(for: identity, displayName: identity.name, by: call)
         let (accountID, identityID) = (try AccountID.fresh(at: call.now), try IdentityID.fresh(at: call.now))
         do {
             _ = try await tickets.store.create(
@@ -85,10 +85,10 @@ package struct AssertionLinking: Sendable {
 
     private func ticket(
         for identity: VerifiedIdentity, displayName: DisplayName?, by call: Call
-    ) async throws(SignInFailure) -> (hash: SecretHash, LinkTicket) {
+    ) async throws(SignInFailure) -> SecretHash {
         let ticket = LinkTicket(
             identity: identity, displayName: displayName, device: nil, shownHolder: nil, createdAt: call.now,
             expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
-        return (try await tickets.insert(ticket, grant: nil, by: call).hash, ticket)
+        return try await tickets.insert(ticket, grant: nil, by: call).hash
     }
 }

@@ -13,6 +13,7 @@ package struct MailTemplates: Sendable {
     }
 
     struct Rendered {
+        /// A language tag (RFC 5646).
         let language: String
         let subject: String
         let text: String

@@ -16,25 +16,15 @@ struct SignInEvidence {
     init(_ posted: VerifiedCredential, _ code: CodeOutcome) {
         switch code {
         case .exchanged(let code):
-            identity = posted.identity.completed(by: code.identity)
-            grant = code.grant
-            codeRefusal = nil
-        case .refused(let error):
-            identity = posted.identity
-            grant = nil
-            codeRefusal = error
-        case .unused:
-            identity = posted.identity
-            grant = nil
-            codeRefusal = nil
+            (identity, grant, codeRefusal) = (posted.identity.completed(by: code.identity), code.grant, nil)
+        case .refused(let error): (identity, grant, codeRefusal) = (posted.identity, nil, error)
+        case .unused: (identity, grant, codeRefusal) = (posted.identity, nil, nil)
         }
     }
 
     /// The evidence of a code on its own.
     init(_ code: CodeEvidence) {
-        identity = code.identity
-        grant = code.grant
-        codeRefusal = nil
+        (identity, grant, codeRefusal) = (code.identity, code.grant, nil)
     }
 }
 

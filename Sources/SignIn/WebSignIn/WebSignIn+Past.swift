@@ -8,30 +8,26 @@ extension WebSignIn {
         _ id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> PastWebFlow? {
         let left = try await stored { try await store.left(id, for: browser?.hash, by: call) }
-        return left.map { past($0, isOfBrowser: $0.isOfBrowser) }
+        return left.map { past($0) }
     }
 
     /// The flow to which Google's answer has come too late.
     package func lateFlow(
         ofGoogle state: String, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> PastWebFlow? {
-        guard let left = try await left(WebFlowStore.Claim.state, state, .google, browser, by: call) else { return nil }
-        return past(left, isOfBrowser: left.isOfBrowser)
+        try await left(WebFlowStore.Claim.state, state, .google, browser, by: call).map { past($0) }
     }
 
     /// The same of Apple's. It is posted from another site, without the cookie: the state alone says whose it is.
     package func lateFlow(ofApple state: String, by call: Call) async throws(SignInFailure) -> PastWebFlow? {
-        try await left(WebFlowStore.Claim.state, state, .apple, nil, by: call).map { past($0, isOfBrowser: true) }
+        try await left(WebFlowStore.Claim.state, state, .apple, nil, by: call).map { past($0, lacksCookie: true) }
     }
 
     /// The same of Apple's answer that was held.
     package func lateFlow(
         ofHandle handle: String, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> PastWebFlow? {
-        guard let left = try await left(WebFlowStore.Claim.handle, handle, .apple, browser, by: call) else {
-            return nil
-        }
-        return past(left, isOfBrowser: left.isOfBrowser)
+        try await left(WebFlowStore.Claim.handle, handle, .apple, browser, by: call).map { past($0) }
     }
 
     private func left(
@@ -45,8 +41,11 @@ extension WebSignIn {
     }
 
     /// To another browser than its own each has expired, and leads to the page of the account at most.
-    private func past(_ left: LeftWebFlow, isOfBrowser: Bool) -> PastWebFlow {
-        PastWebFlow(
+    ///
+    /// - Parameter lacksCookie: whether its own browser can't show that it is.
+    private func past(_ left: LeftWebFlow, lacksCookie: Bool = false) -> PastWebFlow {
+        let isOfBrowser = lacksCookie || left.isOfBrowser
+        return PastWebFlow(
             isOfBrowser: isOfBrowser, isOver: isOfBrowser && left.flow.status.isOver, hasExpired: left.hasExpired,
             wayBack: isOfBrowser || left.flow.kind == .account ? wayBack(from: left.flow) : nil)
     }

@@ -143,12 +143,9 @@ extension WebSignIn {
         handle: String, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.finish, as: \.stepOutcome) { () throws(SignInFailure) in
-            guard let hash = OpaqueSecret.hash(ofPresented: handle) else {
-                note(.stateUnknown, provider: .apple, by: call)
-                throw .webAnswerRefused
-            }
             let answer = try await take(
-                .handle(hash), from: .apple, as: configuration.apple?.servicesID, browser: browser, by: call)
+                WebFlowStore.Claim.handle, handle, from: .apple, as: configuration.apple?.servicesID, browser: browser,
+                by: call)
             guard let held = answer.held, let secrets = answer.secrets else {
                 throw .fault(operation: "read a held answer")
             }
@@ -170,12 +167,9 @@ extension WebSignIn {
         _ answer: GoogleAnswer, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.finish, as: \.stepOutcome) { () throws(SignInFailure) in
-            guard let hash = OpaqueSecret.hash(ofPresented: answer.state) else {
-                note(.stateUnknown, provider: .google, by: call)
-                throw .webAnswerRefused
-            }
             let taken = try await take(
-                .state(hash), from: .google, as: configuration.google?.clientID, browser: browser, by: call)
+                WebFlowStore.Claim.state, answer.state, from: .google, as: configuration.google?.clientID,
+                browser: browser, by: call)
             guard let secrets = taken.secrets else { throw .fault(operation: "read a flow's secrets") }
             guard isIssuedByGoogle(answer) else {
                 note(.issuerMismatch, provider: .google, by: call)
@@ -204,13 +198,14 @@ extension WebSignIn {
 
     /// Takes the flow that waits for this answer. From here on it is spent.
     private func take(
-        _ claim: WebFlowStore.Claim, from provider: Provider, as clientID: ProviderClientID?, browser: BrowserSecret?,
-        by call: Call
+        _ claim: (SecretHash) -> WebFlowStore.Claim, _ presented: String, from provider: Provider,
+        as clientID: ProviderClientID?, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> WebAnswer {
-        let answer = try await stored {
-            try await store.take(claim, from: provider, by: browser?.hash, by: call)
-        }
-        guard let answer else {
+        guard let claim = OpaqueSecret.hash(ofPresented: presented).map(claim),
+            let answer = try await stored({
+                try await store.take(claim, from: provider, by: browser?.hash, by: call)
+            })
+        else {
             note(.stateUnknown, provider: provider, by: call)
             throw .webAnswerRefused
         }

@@ -128,7 +128,7 @@ package struct MailWorker: Sendable {
         return .send(
             MailMessage(
                 id: mail.id, date: now, sender: sender, senderName: templates.serviceName, recipient: recipient,
-                language: rendered.language, subject: rendered.subject, text: rendered.text, html: rendered.html))
+                content: rendered))
     }
 
     private func send(_ message: MailMessage, as mail: ClaimedMail) async throws {

@@ -157,6 +157,12 @@ package struct Fields {
         errors.append(FieldError(field: path + name, reason: reason))
     }
 
+    /// The same of a member that has no value by it.
+    private mutating func rejected<Value>(_ name: String, _ reason: FieldError.Reason) -> Value? {
+        reject(name, reason)
+        return nil
+    }
+
     package func isRejected(_ name: String) -> Bool {
         let field = path + name
         return errors.contains { $0.field.hasSameBytes(as: field) }
@@ -166,8 +172,7 @@ package struct Fields {
         known.append(name)
         guard let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
         if case .form = source, members[(index + 1)...].contains(where: { $0.name.hasSameBytes(as: name) }) {
-            reject(name, .duplicate)
-            return nil
+            return rejected(name, .duplicate)
         }
         return members[index].value
     }
@@ -195,17 +200,10 @@ package struct Fields {
         _ name: String, maximumBytes: Int = 1024, allowsControls: Bool = false
     ) -> String? {
         guard let value = member(name) else { return nil }
-        guard let text = value.string else {
-            reject(name, .wrongType)
-            return nil
-        }
-        guard text.utf8.count <= maximumBytes else {
-            reject(name, .tooLong)
-            return nil
-        }
+        guard let text = value.string else { return rejected(name, .wrongType) }
+        guard text.utf8.count <= maximumBytes else { return rejected(name, .tooLong) }
         if case .form = source, !allowsControls, text.utf8.contains(where: \.isASCIIControl) {
-            reject(name, .invalid)
-            return nil
+            return rejected(name, .invalid)
         }
         return text
     }
@@ -220,10 +218,7 @@ package struct Fields {
     /// The result of `parse` for a string that may be absent.
     package mutating func optionalValue<Value>(_ name: String, as parse: (String) -> Value?) -> Value? {
         guard let text = optionalString(name) else { return nil }
-        guard let value = parse(text) else {
-            reject(name, .invalid)
-            return nil
-        }
+        guard let value = parse(text) else { return rejected(name, .invalid) }
         return value
     }
 
@@ -249,8 +244,7 @@ package struct Fields {
     ) -> Choice? {
         guard let text = optionalString(name) else { return nil }
         guard let value = Choice(rawValue: text), value.rawValue.hasSameBytes(as: text) else {
-            reject(name, .notAllowed)
-            return nil
+            return rejected(name, .notAllowed)
         }
         return value
     }
@@ -267,10 +261,7 @@ package struct Fields {
 
     package mutating func optionalBool(_ name: String) -> Bool? {
         guard let value = member(name) else { return nil }
-        guard let bool = value.json?.bool else {
-            reject(name, .wrongType)
-            return nil
-        }
+        guard let bool = value.json?.bool else { return rejected(name, .wrongType) }
         return bool
     }
 
@@ -280,21 +271,12 @@ package struct Fields {
             guard let value = optionalValue(name, as: { $0.utf8.allSatisfy(\.isASCIIDigit) ? Int($0) : nil }) else {
                 return nil
             }
-            guard range.contains(value) else {
-                reject(name, .outOfRange)
-                return nil
-            }
+            guard range.contains(value) else { return rejected(name, .outOfRange) }
             return value
         }
         guard let value = member(name) else { return nil }
-        guard let integer = value.json?.integer else {
-            reject(name, .wrongType)
-            return nil
-        }
-        guard let integer = Int(exactly: integer), range.contains(integer) else {
-            reject(name, .invalid)
-            return nil
-        }
+        guard let integer = value.json?.integer else { return rejected(name, .wrongType) }
+        guard let integer = Int(exactly: integer), range.contains(integer) else { return rejected(name, .invalid) }
         return integer
     }
 
@@ -302,18 +284,11 @@ package struct Fields {
     package mutating func values<Value>(_ name: String, as parse: (String) -> Value?) -> [Value]? {
         guard let value = member(name) else { return nil }
         guard let elements = value.json?.elements, elements.allSatisfy({ $0.string != nil }) else {
-            reject(name, .wrongType)
-            return nil
+            return rejected(name, .wrongType)
         }
-        guard elements.count <= 64 else {
-            reject(name, .tooLong)
-            return nil
-        }
+        guard elements.count <= 64 else { return rejected(name, .tooLong) }
         let values = elements.compactMap { $0.string.flatMap(parse) }
-        guard values.count == elements.count else {
-            reject(name, .invalid)
-            return nil
-        }
+        guard values.count == elements.count else { return rejected(name, .invalid) }
         return values
     }
 
@@ -321,8 +296,7 @@ package struct Fields {
     package mutating func optionalObject<Value>(_ name: String, _ read: (inout Fields) -> Value) -> Value? {
         guard let value = member(name) else { return nil }
         guard var fields = value.json.flatMap({ Fields($0, path: path + name + ".") }) else {
-            reject(name, .wrongType)
-            return nil
+            return rejected(name, .wrongType)
         }
         let result = read(&fields)
         fields.rejectUnknown()

@@ -130,23 +130,21 @@ package final class KeySetCache: Sendable {
 
     /// Fetches if a fetch is due, or waits for the one that is under way.
     package func refresh() async {
-        let now = clock.now().seconds
-        let fetch = state.withLock { state -> Task<Void, Never>? in
-            if let fetch = state.fetch { return fetch }
-            guard state.snapshot?.isDue(at: now) ?? true, state.pause(at: now) == 0 else { return nil }
-            return start(in: &state)
-        }
-        await fetch?.value
+        await refresh { state, now in state.snapshot?.isDue(at: now) ?? true }
     }
 
     /// Fetches a set that may have a key which is not in this one, or waits for the fetch that is under way.
     func refetch() async {
+        await refresh { state, now in
+            state.snapshot.map { remaining(of: Self.refetchInterval, since: $0.fetchedAt, at: now) } ?? 0 == 0
+        }
+    }
+
+    private func refresh(where isDue: (State, Int64) -> Bool) async {
         let now = clock.now().seconds
         let fetch = state.withLock { state -> Task<Void, Never>? in
             if let fetch = state.fetch { return fetch }
-            let wait = state.snapshot.map { remaining(of: Self.refetchInterval, since: $0.fetchedAt, at: now) } ?? 0
-            guard wait == 0, state.pause(at: now) == 0 else { return nil }
-            return start(in: &state)
+            return isDue(state, now) && state.pause(at: now) == 0 ? start(in: &state) : nil
         }
         await fetch?.value
     }

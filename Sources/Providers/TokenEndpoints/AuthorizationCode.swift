@@ -25,9 +25,4 @@ package struct ExchangedCode: Sendable {
     package let identity: VerifiedIdentity
     /// 1 to 4096 bytes of printable ASCII. Google gives one only for the first code of a person and client.
     package let refreshToken: ProviderRefreshToken?
-
-    package init(identity: VerifiedIdentity, refreshToken: ProviderRefreshToken?) {
-        self.identity = identity
-        self.refreshToken = refreshToken
-    }
 }

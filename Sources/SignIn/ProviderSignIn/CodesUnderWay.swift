@@ -23,8 +23,6 @@ package struct CodesUnderWay: Sendable {
 
     private let places = Dictionary(uniqueKeysWithValues: Provider.allCases.map { ($0, Places()) })
 
-    package init() {}
-
     /// Runs the exchange of one more code.
     ///
     /// - Parameter identity: whose verified token is beside the code, if there is one.

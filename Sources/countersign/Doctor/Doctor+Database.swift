@@ -40,15 +40,13 @@ extension Doctor {
         await withDatabase { database, logger in
             do {
                 guard try await Migrator(database: database, logger: logger).servingFaults().isEmpty else {
-                    return [.note(check, "\(leftOut): the schema is not the one that this program needs")]
+                    return .note(check, "\(leftOut): the schema is not the one that this program needs")
                 }
                 return try await body(database)
             } catch {
-                return [
-                    .warning(
-                        check, "\(leftOut): \(sentence(error))",
-                        advice: "see the findings on the database, and try again when it has less to do")
-                ]
+                return .warning(
+                    check, "\(leftOut): \(sentence(error))",
+                    advice: "see the findings on the database, and try again when it has less to do")
             }
         }
     }
@@ -59,9 +57,7 @@ extension Doctor {
         do {
             server = try await inspection.server(now: clock.now)
         } catch {
-            return [
-                .failure(.database, sentence(error), advice: "see postgres.url, the server, and the way to it")
-            ]
+            return .failure(.database, sentence(error), advice: "see postgres.url, the server, and the way to it")
         }
         var findings = [version(server)] + transport(server) + durability(server.durability)
         findings += [connections(server), time(server)]
@@ -165,15 +161,13 @@ extension Doctor {
                 }
             }
             guard let later = try await migrator.latestOfLaterProgram() else {
-                return [.ok(.schema, "is this binary's")]
+                return .ok(.schema, "is this binary's")
             }
-            return [
-                .warning(
-                    .schema, "a later release brought it to \(later); this one serves on it",
-                    advice: "end the upgrade, unless you went back on purpose")
-            ]
+            return .warning(
+                .schema, "a later release brought it to \(later); this one serves on it",
+                advice: "end the upgrade, unless you went back on purpose")
         } catch {
-            return [.failure(.schema, sentence(error), advice: "run `countersign migrate up`")]
+            return .failure(.schema, sentence(error), advice: "run `countersign migrate up`")
         }
     }
 
@@ -181,24 +175,20 @@ extension Doctor {
         do {
             let privileges = try await migrator.privileges()
             if !privileges.lacking.isEmpty {
-                return [
-                    .failure(
-                        .privileges, "the role of postgres.url lacks \(privileges.lacking.joined(separator: ", "))",
-                        advice: "run `countersign migrate up` with postgres.migrationUrl set, which grants it")
-                ]
+                return .failure(
+                    .privileges, "the role of postgres.url lacks \(privileges.lacking.joined(separator: ", "))",
+                    advice: "run `countersign migrate up` with postgres.migrationUrl set, which grants it")
             }
             let advice =
                 "make a role that owns the tables for postgres.migrationUrl, and one without rights for postgres.url"
             if privileges.isSuperuser {
-                return [.warning(.privileges, "the role of postgres.url is a superuser", advice: advice)]
+                return .warning(.privileges, "the role of postgres.url is a superuser", advice: advice)
             }
             if privileges.ownsTables {
-                return [
-                    .warning(
-                        .privileges,
-                        "the role of postgres.url owns the tables: a stolen password is enough to rewrite the audit trail",
-                        advice: advice)
-                ]
+                return .warning(
+                    .privileges,
+                    "the role of postgres.url owns the tables: a stolen password is enough to rewrite the audit trail",
+                    advice: advice)
             }
             var findings: [Finding] = []
             if let schema = privileges.schemaOpenToCreate {
@@ -218,9 +208,9 @@ extension Doctor {
                         advice: "run `countersign migrate up`, which takes it back"))
             }
             guard findings.isEmpty else { return findings }
-            return [.ok(.privileges, "the role of postgres.url may do what the service needs and no more")]
+            return .ok(.privileges, "the role of postgres.url may do what the service needs and no more")
         } catch {
-            return [.failure(.privileges, sentence(error), advice: "see whether the role may read the catalogs")]
+            return .failure(.privileges, sentence(error), advice: "see whether the role may read the catalogs")
         }
     }
 

@@ -16,11 +16,10 @@ extension Doctor {
         let current = ring.current(for: .grants).keyID
         let detail = "\(counted(ring.all(for: .grants).count, "key")), \(current) writes"
         let old = samples.filter { $0.keyID != current && $0.kind.canBeResealed }
-        guard !old.isEmpty else { return [.ok(.keyRing, detail)] }
+        guard !old.isEmpty else { return .ok(.keyRing, detail) }
         let kinds = old.map { "\($0.kind.rawValue) under \($0.keyID)" }.joined(separator: ", ")
-        return [
-            .ok(.keyRing, "\(detail); there are still \(kinds), until `countersign keyring rewrap`, which counts them")
-        ]
+        return .ok(
+            .keyRing, "\(detail); there are still \(kinds), until `countersign keyring rewrap`, which counts them")
     }
 
     private func fault(of sample: SealedSample) -> Finding? {

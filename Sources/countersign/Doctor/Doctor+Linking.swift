@@ -14,7 +14,7 @@ extension Doctor {
     @Sendable func appFlip() async -> [Finding] {
         guard let oauth = configuration.reloadable.oauth else { return [] }
         guard let files = oauth.associations else {
-            return [.ok(.appFlip, "is off: neither appFlip.appleAppIds nor appFlip.androidApps is set")]
+            return .ok(.appFlip, "is off: neither appFlip.appleAppIds nor appFlip.androidApps is set")
         }
         var findings: [Finding] = []
         for file in AssociationFiles.File.allCases where files.lists(file) {
@@ -30,19 +30,15 @@ extension Doctor {
             response = try await fetcher.fetch(
                 FetchRequest(url: url, timeout: .seconds(2), connectTimeout: .seconds(2)))
         } catch {
-            return [.unreached(.appFlip, url, error)]
+            return .unreached(.appFlip, url, error)
         }
         if let fault = Self.fault(of: response) {
-            return [
-                .failure(
-                    .appFlip, "\(url) \(fault)",
-                    advice: "phones take the file by a plain 200 alone: let nothing before the service change that")
-            ]
+            return .failure(
+                .appFlip, "\(url) \(fault)",
+                advice: "phones take the file by a plain 200 alone: let nothing before the service change that")
         }
         guard let document = try? JSONValue(parsing: response.body) else {
-            return [
-                .failure(.appFlip, "\(url) is no JSON", advice: "see what answers there in the place of the service")
-            ]
+            return .failure(.appFlip, "\(url) is no JSON", advice: "see what answers there in the place of the service")
         }
         let lacking = files.lacking(file, in: document)
         guard lacking.isEmpty else {
@@ -54,13 +50,11 @@ extension Doctor {
             }
         }
         guard response.body == files.content(of: file) else {
-            return [
-                .warning(
-                    .appFlip, "\(url) has what is configured, and is not the file that this configuration makes",
-                    advice: "nothing to do if something before the service adds to it on purpose")
-            ]
+            return .warning(
+                .appFlip, "\(url) has what is configured, and is not the file that this configuration makes",
+                advice: "nothing to do if something before the service adds to it on purpose")
         }
-        return [.ok(.appFlip, "\(url) is the one that is configured")]
+        return .ok(.appFlip, "\(url) is the one that is configured")
     }
 
     /// Why no phone takes an answer, whatever its body.
@@ -79,7 +73,7 @@ extension Doctor {
     /// Compares the sentences with what the enabled clients can ask for.
     @Sendable func consentTexts() async -> [Finding] {
         guard let oauth = configuration.reloadable.oauth else {
-            return [.ok(.consentTexts, "nobody is asked: oauth.enabled is false")]
+            return .ok(.consentTexts, "nobody is asked: oauth.enabled is false")
         }
         return await withSchema(.consentTexts, "the clients couldn't be read") { database in
             unreadLanguages(oauth) + consent(oauth, of: try await enabledClients(in: database))
@@ -98,7 +92,7 @@ extension Doctor {
     }
 
     private func consent(_ oauth: OAuthConfiguration, of clients: [OAuthClient]) -> [Finding] {
-        guard !clients.isEmpty else { return [.ok(.consentTexts, "nobody is asked: no client is enabled")] }
+        guard !clients.isEmpty else { return .ok(.consentTexts, "nobody is asked: no client is enabled") }
         let scopes = oauth.scopes.all.filter { scope in
             clients.contains { $0.allowedScopes(of: oauth.scopes).contains(scope) }
         }
@@ -116,19 +110,17 @@ extension Doctor {
         let detail =
             "each scope of \(counted(clients.count, "enabled client")) has a sentence in \(languages.listed)"
         let others = Language.allCases.filter { !languages.contains($0) }
-        guard !others.isEmpty, !scopes.allSatisfy(oauth.usesBuiltInTexts) else { return [.ok(.consentTexts, detail)] }
-        return [.ok(.consentTexts, detail + "; the pages in \(others.listed) have the English one")]
+        guard !others.isEmpty, !scopes.allSatisfy(oauth.usesBuiltInTexts) else { return .ok(.consentTexts, detail) }
+        return .ok(.consentTexts, detail + "; the pages in \(others.listed) have the English one")
     }
 
     private func unreadLanguages(_ oauth: OAuthConfiguration) -> [Finding] {
         let unread = Set(oauth.scopeTexts.values.flatMap(\.keys)).filter { Language(rawValue: $0) == nil }
         guard !unread.isEmpty else { return [] }
-        return [
-            .warning(
-                .consentTexts,
-                "oauth.scopeTextsPath has sentences in \(unread.sorted().joined(separator: ", ")), and the pages don't",
-                advice: "the languages of the pages are \(Language.allCases.listed)")
-        ]
+        return .warning(
+            .consentTexts,
+            "oauth.scopeTextsPath has sentences in \(unread.sorted().joined(separator: ", ")), and the pages don't",
+            advice: "the languages of the pages are \(Language.allCases.listed)")
     }
 }
 

@@ -16,7 +16,7 @@ extension Doctor {
         let target = URL(filePath: path).resolvingSymlinksInPath()
         var (file, directory) = (stat(), stat())
         guard stat(target.path, &file) == 0, stat(target.deletingLastPathComponent().path, &directory) == 0 else {
-            return [.failure(.files, "\(key) names no file: \(target.path)", advice: "put it there")]
+            return .failure(.files, "\(key) names no file: \(target.path)", advice: "put it there")
         }
         var findings: [Finding] = []
         if file.st_uid != geteuid() {
@@ -68,11 +68,9 @@ extension Doctor {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         let count = limit.rlim_max
-        guard count < 8192 else { return [.ok(.descriptors, "this user's processes may open \(count) files")] }
-        return [
-            .warning(
-                .descriptors, "this user's processes may open no more than \(count) files, one for each connection",
-                advice: "raise the hard limit: LimitNOFILE= of systemd, or ulimit -Hn")
-        ]
+        guard count < 8192 else { return .ok(.descriptors, "this user's processes may open \(count) files") }
+        return .warning(
+            .descriptors, "this user's processes may open no more than \(count) files, one for each connection",
+            advice: "raise the hard limit: LimitNOFILE= of systemd, or ulimit -Hn")
     }
 }

@@ -17,13 +17,13 @@ extension Doctor {
         in database: Database, exceedsFloor: (ForeignPasswordHash) async -> Bool
     ) async throws -> [Finding] {
         let stored = try await DatabaseInspection(database: database).foreignPasswords(limit: 16)
-        guard !stored.isEmpty else { return [.ok(.passwords, "all are hashed by this service")] }
+        guard !stored.isEmpty else { return .ok(.passwords, "all are hashed by this service") }
         let findings = missing(of: stored) + (await costly(of: stored, exceedsFloor))
         guard findings.isEmpty else { return findings }
         // No hash shows whether it is of the project whose key is configured.
         let isOfFirebase = stored.contains { ForeignPasswordHash.kind(of: $0.example) == .firebase }
         let doubt = isOfFirebase ? "; Firebase's by the key of one project: try a password that you know" : ""
-        return [.ok(.passwords, "\(Self.counted(stored)) imported, of kinds that can be checked here\(doubt)")]
+        return .ok(.passwords, "\(Self.counted(stored)) imported, of kinds that can be checked here\(doubt)")
     }
 
     private static func counted(_ stored: [StoredForeignPasswords]) -> String {
@@ -60,14 +60,12 @@ extension Doctor {
         guard !costly.isEmpty else { return [] }
         let kinds = Set(costly.map { ForeignPasswordHash.kind(of: $0.example).rawValue }).sorted()
             .joined(separator: ", ")
-        return [
-            .warning(
-                .passwords,
-                """
-                \(Self.counted(costly)) imported (\(kinds)), which take longer to check than any other refusal: that shows \
-                who was imported
-                """,
-                advice: "they go as their owners sign in; a faster machine checks them in time")
-        ]
+        return .warning(
+            .passwords,
+            """
+            \(Self.counted(costly)) imported (\(kinds)), which take longer to check than any other refusal: that shows \
+            who was imported
+            """,
+            advice: "they go as their owners sign in; a faster machine checks them in time")
     }
 }

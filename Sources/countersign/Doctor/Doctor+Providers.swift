@@ -105,22 +105,18 @@ extension Doctor {
         guard let google = configuration.reloadable.google else { return [] }
         let url = google.riscConfigurationURL
         guard let discovery = await GoogleEventDiscovery(at: url, fetcher: fetcher) else {
-            return [
-                .warning(
-                    .googleEvents, "\(url) can't be read: issuer and keys were not compared",
-                    advice: "see google.riscConfigurationUrl, and try again")
-            ]
+            return .warning(
+                .googleEvents, "\(url) can't be read: issuer and keys were not compared",
+                advice: "see google.riscConfigurationUrl, and try again")
         }
         var others: [String] = []
         if !discovery.names(oneOf: google.issuers) { others.append("an issuer that google.issuers lacks") }
         if !discovery.names(keysURL: google.keysURL) { others.append("another key address than google.keysUrl") }
         guard others.isEmpty else {
-            return [
-                .warning(
-                    .googleEvents, "\(url) names \(others.joined(separator: " and "))",
-                    advice: "events will be refused: compare with Google's documentation, then configure what it says")
-            ]
+            return .warning(
+                .googleEvents, "\(url) names \(others.joined(separator: " and "))",
+                advice: "events will be refused: compare with Google's documentation, then configure what it says")
         }
-        return [.ok(.googleEvents, "issuer and keys are those that are configured")]
+        return .ok(.googleEvents, "issuer and keys are those that are configured")
     }
 }

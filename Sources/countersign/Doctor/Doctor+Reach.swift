@@ -6,20 +6,18 @@ import Primitives
 extension Doctor {
     /// Greets the mail server, authenticates, and sends nothing.
     @Sendable func mail() async -> [Finding] {
-        guard let mail = configuration.mail else { return [.ok(.mail, "is off: mail.smtpUrl is not set")] }
+        guard let mail = configuration.mail else { return .ok(.mail, "is off: mail.smtpUrl is not set") }
         var settings = SMTPTransport.Configuration()
         settings.connectTimeout = .seconds(3)
         settings.timeout = .seconds(4)
         do throws(MailTransportError) {
             try await SMTPTransport(server: mail.server, configuration: settings).greet()
-            return [.ok(.mail, "\(mail.server) greets this machine")]
+            return .ok(.mail, "\(mail.server) greets this machine")
         } catch {
             let reply = error.reply.map { ", reply \($0)" } ?? ""
-            return [
-                .failure(
-                    .mail, "\(mail.server) can't be used (\(error.code.rawValue)\(reply))",
-                    advice: "see mail.smtpUrl: host, port, user and password, and whether the server offers STARTTLS")
-            ]
+            return .failure(
+                .mail, "\(mail.server) can't be used (\(error.code.rawValue)\(reply))",
+                advice: "see mail.smtpUrl: host, port, user and password, and whether the server offers STARTTLS")
         }
     }
 
@@ -27,42 +25,33 @@ extension Doctor {
         let (url, issuer) = (configuration.server.publicURL, configuration.tokens.issuer)
         let address = WebAddress(url, schemes: ["https", "http"])
         guard address?.scheme == "https" || address?.isLoopback == true else {
-            return [
-                .warning(
-                    .publicURL, "\(url) is not https",
-                    advice: "let a proxy end TLS, and set server.publicUrl to its URL")
-            ]
+            return .warning(
+                .publicURL, "\(url) is not https", advice: "let a proxy end TLS, and set server.publicUrl to its URL")
         }
         let document = "\(url)/.well-known/openid-configuration"
         let response: FetchResponse
         do throws(FetchError) {
             response = try await fetcher.fetch(FetchRequest(url: document, timeout: .seconds(4)))
         } catch {
-            return [.unreached(.publicURL, document, error)]
+            return .unreached(.publicURL, document, error)
         }
         guard response.status == 200, let members = try? JSONValue(parsing: response.body),
             let reported = members["issuer"]?.string
         else {
-            return [
-                .failure(
-                    .publicURL, "\(document) is not this service's (status \(response.status))",
-                    advice: "see server.publicUrl, and where the proxy sends its requests")
-            ]
+            return .failure(
+                .publicURL, "\(document) is not this service's (status \(response.status))",
+                advice: "see server.publicUrl, and where the proxy sends its requests")
         }
         guard reported.hasSameBytes(as: issuer) else {
-            return [
-                .failure(
-                    .publicURL, "what answers at \(url) is another issuer than tokens.issuer",
-                    advice: "see server.publicUrl and tokens.issuer, and restart what runs with older ones")
-            ]
+            return .failure(
+                .publicURL, "what answers at \(url) is another issuer than tokens.issuer",
+                advice: "see server.publicUrl and tokens.issuer, and restart what runs with older ones")
         }
         guard issuer.hasSameBytes(as: url) else {
-            return [
-                .warning(
-                    .publicURL, "tokens.issuer is not server.publicUrl: verifiers don't find the keys below the issuer",
-                    advice: "leave tokens.issuer away, or see that its URL leads here")
-            ]
+            return .warning(
+                .publicURL, "tokens.issuer is not server.publicUrl: verifiers don't find the keys below the issuer",
+                advice: "leave tokens.issuer away, or see that its URL leads here")
         }
-        return [.ok(.publicURL, "\(url) is this service's")]
+        return .ok(.publicURL, "\(url) is this service's")
     }
 }

@@ -6,7 +6,7 @@ extension Doctor {
         let web = configuration.reloadable.web
         // People sign in here for clients of the OAuth server too, without any app.
         guard web != nil || configuration.reloadable.oauth != nil else {
-            return [.ok(.webSignIn, "is off: neither web.apps nor oauth.enabled is set")]
+            return .ok(.webSignIn, "is off: neither web.apps nor oauth.enabled is set")
         }
         let apps = web.map { $0.apps.map(redirectURIs) + relays($0) } ?? []
         return address() + appleButton() + googleButton() + apps
@@ -19,11 +19,9 @@ extension Doctor {
     /// The configuration is refused for other addresses than https: and loopback.
     private func address() -> [Finding] {
         guard publicAddress?.scheme != "https" else { return [] }
-        return [
-            .warning(
-                .webSignIn, "\(configuration.server.publicURL) is for trials: Apple takes no such Return URL",
-                advice: "let a proxy end TLS, and set server.publicUrl to its URL")
-        ]
+        return .warning(
+            .webSignIn, "\(configuration.server.publicURL) is for trials: Apple takes no such Return URL",
+            advice: "let a proxy end TLS, and set server.publicUrl to its URL")
     }
 
     private func callback(of provider: Provider) -> String {
@@ -32,30 +30,23 @@ extension Doctor {
 
     private func appleButton() -> [Finding] {
         guard let team = configuration.reloadable.apple?.webTeam, let servicesID = team.servicesID else {
-            return [.ok(.webSignIn, "no Apple button: apple.servicesId is not set")]
+            return .ok(.webSignIn, "no Apple button: apple.servicesId is not set")
         }
         guard team.signing != nil else {
-            return [
-                .warning(
-                    .webSignIn, "the team \(team.name) has a Services ID and no key: Apple's codes can't be exchanged",
-                    advice: "set the team's teamId, keyId and privateKeyPath, so that authorizations can be revoked")
-            ]
+            return .warning(
+                .webSignIn, "the team \(team.name) has a Services ID and no key: Apple's codes can't be exchanged",
+                advice: "set the team's teamId, keyId and privateKeyPath, so that authorizations can be revoked")
         }
-        return [
-            .note(
-                .webSignIn,
-                "Apple must have \(callback(of: .apple)) as a Return URL of the Services ID \(servicesID)")
-        ]
+        return .note(
+            .webSignIn, "Apple must have \(callback(of: .apple)) as a Return URL of the Services ID \(servicesID)")
     }
 
     private func googleButton() -> [Finding] {
         guard let client = configuration.reloadable.google?.webClient else {
-            return [.ok(.webSignIn, "no Google button: google.serverClientId is not set")]
+            return .ok(.webSignIn, "no Google button: google.serverClientId is not set")
         }
-        return [
-            .note(
-                .webSignIn, "Google must have \(callback(of: .google)) as a redirect URI of the client \(client.id)")
-        ]
+        return .note(
+            .webSignIn, "Google must have \(callback(of: .google)) as a redirect URI of the client \(client.id)")
     }
 
     private func redirectURIs(of app: WebApp) -> Finding {

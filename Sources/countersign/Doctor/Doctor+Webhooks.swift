@@ -8,9 +8,9 @@ extension Doctor {
     /// Posts an `endpoint.test` to each, where that is asked for.
     @Sendable func webhooks() async -> [Finding] {
         let webhooks = configuration.reloadable.webhooks
-        guard !webhooks.endpoints.isEmpty else { return [.ok(.webhooks, "are off: webhooks.endpoints is not set")] }
+        guard !webhooks.endpoints.isEmpty else { return .ok(.webhooks, "are off: webhooks.endpoints is not set") }
         guard testsWebhooks else {
-            return [.note(.webhooks, "nothing was posted: --webhooks posts an endpoint.test to each endpoint")]
+            return .note(.webhooks, "nothing was posted: --webhooks posts an endpoint.test to each endpoint")
         }
         let sender = WebhookSender(fetcher: fetcher, targets: webhooks.targets, clock: clock)
         return await withTaskGroup(of: Finding.self) { group in

@@ -43,13 +43,6 @@ struct Finding: Sendable, Equatable {
         Finding(check: check, status: .failure, detail: detail, advice: advice)
     }
 
-    /// What the service serves at its public URL, and does not answer here.
-    static func unreached(_ check: CheckName, _ url: String, _ error: FetchError) -> Finding {
-        .warning(
-            check, "\(url) can't be reached from here (\(error.code.rawValue))",
-            advice: "nothing to do if the service isn't running yet, or is reached from outside alone")
-    }
-
     /// `status name: detail; advice`, on one line whatever is in it.
     var line: String { line(padded: 0) }
 
@@ -61,6 +54,28 @@ struct Finding: Sendable, Equatable {
         let text = "\(status.rawValue)\(padding) \(check.rawValue): \(found)" + (advice.map { "; \($0)" } ?? "")
         return String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
+    }
+}
+
+/// What a check comes to that finds one thing.
+extension [Finding] {
+    static func note(_ check: CheckName, _ detail: String) -> [Finding] { [.note(check, detail)] }
+
+    static func ok(_ check: CheckName, _ detail: String) -> [Finding] { [.ok(check, detail)] }
+
+    static func warning(_ check: CheckName, _ detail: String, advice: String) -> [Finding] {
+        [.warning(check, detail, advice: advice)]
+    }
+
+    static func failure(_ check: CheckName, _ detail: String, advice: String) -> [Finding] {
+        [.failure(check, detail, advice: advice)]
+    }
+
+    /// What the service serves at its public URL, and does not answer here.
+    static func unreached(_ check: CheckName, _ url: String, _ error: FetchError) -> [Finding] {
+        .warning(
+            check, "\(url) can't be reached from here (\(error.code.rawValue))",
+            advice: "nothing to do if the service isn't running yet, or is reached from outside alone")
     }
 }
 

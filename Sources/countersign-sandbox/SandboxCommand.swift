@@ -5,6 +5,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import OpenSSL
+import Primitives
 import ServiceLifecycle
 import UnixSignals
 
@@ -49,7 +50,7 @@ struct SandboxCommand: AsyncParsableCommand {
     var untilInputEnds = false
 
     func validate() throws {
-        guard allowRemote || LoopbackTarget.isLoopback(host) else {
+        guard allowRemote || host.isLoopbackHost else {
             throw ValidationError("\(host) may be reached from other machines; say --allow-remote if that is meant.")
         }
     }

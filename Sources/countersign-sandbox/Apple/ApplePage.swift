@@ -113,7 +113,7 @@ extension ProviderAccounts<Apple>.Granted {
     /// The subject at the time of the authorization.
     fileprivate func subject(_ provider: Provider<Apple>) -> AppleSubject {
         provider.accounts.registry.subject(
-            of: identity.person, in: identity.request.clientID, seed: provider.seed, at: at)
+            of: identity.person, in: identity.request.clientID, seed: provider.seed, at: identity.authorizedAt)
     }
 }
 

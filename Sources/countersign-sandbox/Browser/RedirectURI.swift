@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// The addresses to which a browser can be sent back.
 enum RedirectURI {
@@ -15,7 +16,7 @@ enum RedirectURI {
         guard let uri = plain(text), uri.scheme == "http" || uri.scheme == "https", let host = uri.host else {
             return false
         }
-        return LoopbackTarget.isLoopback(host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host)
+        return (host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host).isLoopbackHost
     }
 
     /// The URI's parts if it has no fragment, user information, wildcard nor `..`.

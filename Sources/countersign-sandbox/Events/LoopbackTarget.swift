@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Primitives
 
 /// A receiver of events on this machine. Nothing is sent to any other machine.
 struct LoopbackTarget: Sendable {
@@ -28,23 +29,13 @@ struct LoopbackTarget: Sendable {
     init?(_ url: String) {
         guard let parts = URLComponents(string: url), parts.scheme == "http", parts.user == nil,
             let name = parts.host.map({ $0.hasPrefix("[") ? String($0.dropFirst().dropLast()) : $0 }),
-            Self.isLoopback(name)
+            name.isLoopbackHost
         else { return nil }
         host = name
         port = parts.port ?? 80
         path =
             (parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath)
             + (parts.percentEncodedQuery.map { "?" + $0 } ?? "")
-    }
-
-    static func isLoopback(_ host: String) -> Bool {
-        if host.lowercased() == "localhost" { return true }
-        guard let address = try? SocketAddress(ipAddress: host, port: 0) else { return false }
-        return switch address {
-        case .v4(let address): UInt32(bigEndian: address.address.sin_addr.s_addr) >> 24 == 127
-        case .v6: host == "::1"
-        case .unixDomainSocket: false
-        }
     }
 
     private typealias Connection = NIOAsyncChannel<NIOHTTPClientResponseFull, HTTPClientRequestPart>

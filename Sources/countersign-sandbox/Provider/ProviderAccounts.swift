@@ -30,7 +30,6 @@ final class ProviderAccounts<Profile: ProviderProfile>: Sendable {
         let identity: Identity<Profile>
         let code: String
         let accessToken: String?
-        let at: Int64
     }
 
     /// The result of a code exchange or a refresh.
@@ -110,7 +109,7 @@ final class ProviderAccounts<Profile: ProviderProfile>: Sendable {
             if let accessToken {
                 state.ledger.issue(accessToken: accessToken, to: pair, until: now + Profile.accessLifetime)
             }
-            return Granted(identity: identity, code: code, accessToken: accessToken, at: now)
+            return Granted(identity: identity, code: code, accessToken: accessToken)
         }
     }
 

@@ -10,11 +10,7 @@ struct AppleTeam: Sendable {
 
     let id: String
     /// Keys in the order of their registration.
-    private var keys: [Key] = []
-
-    init(id: String) {
-        self.id = id
-    }
+    private(set) var keys: [Key] = []
 
     func liveKey(_ id: String) -> PublicKey? {
         keys.first { $0.id == id && !$0.isRevoked }?.publicKey

@@ -13,15 +13,6 @@ struct BrowserPage: Sendable {
     /// A line of script that runs at the end of the page.
     var script: String?
 
-    init(party: String, title: String, content: HTML) {
-        (self.party, self.title, self.content) = (party, title, content)
-    }
-
-    init(provider: ProviderName, title: String, content: HTML, script: String? = nil) {
-        self.init(party: provider.rawValue, title: title, content: content)
-        self.script = script
-    }
-
     func response(_ status: HTTPResponse.Status = .ok) -> Response {
         var policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
         if let script {
@@ -105,6 +96,10 @@ struct BrowserPage: Sendable {
 }
 
 extension BrowserPage {
+    init(provider: ProviderName, title: String, content: HTML, script: String? = nil) {
+        self.init(party: provider.rawValue, title: title, content: content, script: script)
+    }
+
     /// The page on which a person is chosen. Each button submits; without a script there is nothing else to do it.
     static func chooser(
         _ provider: ProviderName, clientID: String, action: String, persons: [any ProviderPerson]

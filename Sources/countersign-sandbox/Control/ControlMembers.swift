@@ -186,10 +186,7 @@ final class ControlMembers {
     /// A person's name, which is safe in a path.
     func personName() -> String {
         let name = parsed("name", "1 to 64 letters, digits, dots, underscores or hyphens") { name in
-            let fits = name.utf8.allSatisfy { octet in
-                let character = Character(UnicodeScalar(octet))
-                return octet < 0x80 && (character.isLetter || character.isNumber || "._-".contains(character))
-            }
+            let fits = name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._-".utf8.contains($0) }
             return fits && name.utf8.count <= 64 ? name : nil
         }
         return required("name", name, else: "")

@@ -31,10 +31,6 @@ struct CodeChallenge: Sendable {
 
     /// 43 to 128 unreserved characters (§4.1).
     private static func isVerifier(_ text: String) -> Bool {
-        (43...128).contains(text.utf8.count)
-            && text.utf8.allSatisfy { octet in
-                let character = Character(UnicodeScalar(octet))
-                return octet < 0x80 && (character.isLetter || character.isNumber || "-._~".contains(character))
-            }
+        (43...128).contains(text.utf8.count) && text.utf8.allSatisfy(\.isURLUnreserved)
     }
 }

@@ -112,14 +112,12 @@ struct AuthorizationLedger<Identity: Sendable>: Sendable {
     }
 
     private mutating func change(_ refreshToken: String, _ change: (inout Grant) -> Void) -> Grant? {
-        guard let pair = tokens[refreshToken]?.pair,
-            let index = records[pair]?.grants.firstIndex(where: { $0.refreshToken == refreshToken })
+        guard let pair = tokens[refreshToken]?.pair, var grants = records[pair]?.grants,
+            let index = grants.firstIndex(where: { $0.refreshToken == refreshToken })
         else { return nil }
-        if var grant = records[pair]?.grants[index] {
-            change(&grant)
-            records[pair]?.grants[index] = grant
-        }
-        return records[pair]?.grants[index]
+        change(&grants[index])
+        records[pair]?.grants = grants
+        return grants[index]
     }
 
     /// Ends everything between a person and a client: the consent, the codes and every token.

@@ -21,12 +21,7 @@ struct Grant: Sendable {
     private(set) var hastyChecks = 0
     /// Revoke requests that named this token, the one that ended it and those that came too late.
     var revocations = 0
-    private var lastCheck: Int64?
-
-    init(refreshToken: String, issuedAt: Int64) {
-        self.refreshToken = refreshToken
-        self.issuedAt = issuedAt
-    }
+    private(set) var lastCheck: Int64?
 
     var isLive: Bool { endedAt == nil }
 

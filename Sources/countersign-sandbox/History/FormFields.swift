@@ -29,8 +29,7 @@ struct FormFields: Sendable {
     }
 
     private static func isFormCharacter(_ octet: UInt8) -> Bool {
-        let character = Character(UnicodeScalar(octet))
-        return octet < 0x80 && (character.isLetter || character.isNumber || "-._~*+%".contains(character))
+        octet.isURLUnreserved || "*+%".utf8.contains(octet)
     }
 
     /// Decodes a single value, such as one half of Basic credentials (RFC 6749 §2.3.1).

@@ -15,22 +15,17 @@ struct LinkingReport: Sendable {
         let detail: String?
     }
 
-    private struct Place: Hashable {
-        let way: LinkingWay
-        let check: LinkingCheck
-    }
-
-    private var found: [Place: (result: Result, detail: String)] = [:]
+    private var found: [LinkingWay: [LinkingCheck: (result: Result, detail: String)]] = [:]
 
     mutating func add(_ findings: LinkingFindings) {
         for (check, result, detail) in findings.all {
-            found[Place(way: findings.way, check: check)] = (result, detail)
+            found[findings.way, default: [:]][check] = (result, detail)
         }
     }
 
     func entries(of way: LinkingWay) -> [Entry] {
         way.checks.map { check in
-            let found = found[Place(way: way, check: check)]
+            let found = found[way]?[check]
             return Entry(way: way, check: check, result: found?.result ?? .open, detail: found?.detail)
         }
     }
@@ -57,10 +52,6 @@ struct LinkingReport: Sendable {
 struct LinkingFindings: Sendable {
     let way: LinkingWay
     private(set) var all: [(check: LinkingCheck, result: LinkingReport.Result, detail: String)] = []
-
-    init(_ way: LinkingWay) {
-        self.way = way
-    }
 
     mutating func note(_ check: LinkingCheck, _ isPassed: Bool, _ detail: String) {
         all.append((check, isPassed ? .passed : .failed, detail))

@@ -12,7 +12,7 @@ extension LinkingRunner {
     func checkEndpoints() async throws {
         let client = try client()
         let unknown = Base64URL.encode(try SecureRandom.bytes(32))
-        var findings = LinkingFindings(.endpoints)
+        var findings = LinkingFindings(way: .endpoints)
         await checkAuthorization(client, unknown, &findings)
         let secret = await client.token([("grant_type", "refresh_token"), ("refresh_token", unknown)], secret: unknown)
         findings.note(.clientSecret, secret.isRefused(401, "invalid_client"), secret.summary)
@@ -46,7 +46,7 @@ extension LinkingRunner {
         let implicit = await client.get(Self.url(settings, state: state, responseType: "token"))
         let location = implicit.headers.first("Location") ?? ""
         let parts = location.split(separator: "?", maxSplits: 1)
-        let values = LinkingValues(parts.count == 2 ? FormFields(Array(parts[1].utf8))?.fields ?? [] : [])
+        let values = LinkingValues(fields: parts.count == 2 ? FormFields(Array(parts[1].utf8))?.fields ?? [] : [])
         let isRefused =
             parts.first.map(String.init) == settings.redirectURI
             && values.only("error") == "unsupported_response_type" && values.only("state") == state

@@ -27,12 +27,12 @@ extension LinkingRunner {
     func takeFlip(_ url: String) async throws(ControlRefusal) {
         let client = try client()
         let settings = client.settings
-        var findings = LinkingFindings(.flip)
+        var findings = LinkingFindings(way: .flip)
         let parts = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         findings.note(.redirectURI, parts[0] == settings.flipRedirectURI, String(parts[0].prefix(100)))
         // In a URL, unlike in a form, a plus sign is one.
         let query = (parts.count == 2 ? parts[1] : "").replacing("+", with: "%2B")
-        let values = LinkingValues(FormFields(Array(query.utf8))?.fields ?? [])
+        let values = LinkingValues(fields: FormFields(Array(query.utf8))?.fields ?? [])
         guard parts[0] == settings.flipRedirectURI, let state = values.only("state"),
             linking.end(.flip, state: state) != nil
         else {

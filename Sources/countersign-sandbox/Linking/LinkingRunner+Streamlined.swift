@@ -23,7 +23,7 @@ extension LinkingRunner {
                     ("assertion", assertion),
                 ] + (client.settings.scope.map { [("scope", $0)] } ?? []))
         }
-        var findings = LinkingFindings(.streamlined)
+        var findings = LinkingFindings(way: .streamlined)
         let found = try await ask("check")
         findings.note(.check, found.isAccount(true) || found.isAccount(false), found.summary)
         var tokens: LinkingAnswer?

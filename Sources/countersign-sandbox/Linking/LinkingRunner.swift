@@ -57,11 +57,11 @@ struct LinkingRunner: Sendable {
         guard let fields = FormFields(Array(query.utf8))?.fields else {
             return fail(.browser, .state, "the query is not percent-encoded UTF-8")
         }
-        let values = LinkingValues(fields)
+        let values = LinkingValues(fields: fields)
         guard let state = values.only("state"), let attempt = linking.end(.browser, state: state) else {
             return fail(.browser, .state, "no request that waits has the state of this answer")
         }
-        var findings = LinkingFindings(.browser)
+        var findings = LinkingFindings(way: .browser)
         findings.note(.state, true, "\(state.utf8.count) bytes")
         guard let code = Self.code(values, refusals: ["access_denied"], &findings) else {
             linking.add(findings)
@@ -94,7 +94,7 @@ struct LinkingRunner: Sendable {
     }
 
     private func fail(_ way: LinkingWay, _ check: LinkingCheck, _ detail: String) -> String {
-        var findings = LinkingFindings(way)
+        var findings = LinkingFindings(way: way)
         findings.note(check, false, detail)
         linking.add(findings)
         return "The answer does not suit: \(detail)."
@@ -111,7 +111,7 @@ struct LinkingRunner: Sendable {
     func take(
         _ answer: LinkingAnswer, _ redemption: GoogleLinking.Redemption?, _ way: LinkingWay, _ client: LinkingClient
     ) async {
-        var findings = LinkingFindings(way)
+        var findings = LinkingFindings(way: way)
         defer { linking.add(findings) }
         let isBearer = answer.text("token_type")?.lowercased() == "bearer"
         let isAnswer = answer.status == 200 && isBearer && answer.mediaType(is: "application/json")
@@ -153,7 +153,7 @@ struct LinkingRunner: Sendable {
     func unlink() async throws(ControlRefusal) {
         let client = try client()
         let link = try linking.takeLink()
-        var findings = LinkingFindings(link.way)
+        var findings = LinkingFindings(way: link.way)
         let hint = link.refreshToken == nil ? "access_token" : "refresh_token"
         let token = link.refreshToken ?? link.accessTokens.first ?? ""
         let revoked = await client.revoke(token, hint: hint)
@@ -198,11 +198,7 @@ struct LinkingRunner: Sendable {
 
 /// The parameters of an answer; one that comes twice has no value.
 struct LinkingValues: Sendable {
-    private let fields: [(name: String, value: String)]
-
-    init(_ fields: [(name: String, value: String)]) {
-        self.fields = fields
-    }
+    let fields: [(name: String, value: String)]
 
     func all(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
 

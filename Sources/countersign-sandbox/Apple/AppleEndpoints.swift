@@ -26,7 +26,7 @@ extension Provider<Apple> {
             let refreshToken = try form.required("refresh_token")
             let (clientID, _) = try client(form, at: now)
             // Without an ID token, as Apple has been seen to answer, and never with a refresh token.
-            return .tokens(Self.answer(try accounts.refresh(refreshToken, clientID: clientID, at: now).accessToken))
+            return .uncached(Self.answer(try accounts.refresh(refreshToken, clientID: clientID, at: now).accessToken))
         case "client_credentials":
             try allow(["grant_type", "client_id", "client_secret", "scope"], in: form)
             let scope = try form.required("scope")
@@ -37,7 +37,7 @@ extension Provider<Apple> {
             let token = accounts.change { state in
                 state.registry.issueMigrationToken(clientID: clientID, team: team, seed: seed, at: now)
             }
-            return .tokens(Self.answer(token))
+            return .uncached(Self.answer(token))
         default:
             throw EndpointRefusal.apple(.unsupportedGrantType, "grant_type is none of Apple's")
         }
@@ -106,14 +106,14 @@ extension Provider<Apple> {
             let transferSubject = try accounts.change { state throws(EndpointRefusal) in
                 try state.transferSubject(of: subject, clientID: clientID, from: team, to: target, seed: seed)
             }
-            return .tokens(["transfer_sub": transferSubject])
+            return .uncached(["transfer_sub": transferSubject])
         }
         let transferSubject = try form.required("transfer_sub")
         let person = try accounts.change { state throws(EndpointRefusal) in
             try state.transferred(transferSubject, clientID: clientID, to: team, seed: seed, at: now)
         }
         let relay = person.hidesEmail(from: team) ? person.address(team: team, seed: seed) : nil
-        return .tokens([
+        return .uncached([
             "sub": person.subject(team: team, seed: seed), "email": relay,
             "is_private_email": relay == nil ? nil : true,
         ])

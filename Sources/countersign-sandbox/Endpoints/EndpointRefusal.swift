@@ -48,17 +48,14 @@ struct EndpointRefusal: ProviderRefusal {
     }
 
     func response(from request: Request, context: some RequestContext) -> Response {
-        var response = Response.json(
-            ["error": code.rawValue, "error_description": description], status: status)
-        response.headers[.cacheControl] = "no-store"
-        return response
+        .uncached(["error": code.rawValue, "error_description": description], status: status)
     }
 }
 
 extension Response {
-    /// A response with tokens, which must not be cached (RFC 6749 §5.1).
-    static func tokens(_ answer: JSONObject) -> Response {
-        var response = Response.json(answer)
+    /// A response of a token endpoint (RFC 6749 §5.1).
+    static func uncached(_ answer: JSONObject, status: HTTPResponse.Status = .ok) -> Response {
+        var response = Response.json(answer, status: status)
         response.headers[.cacheControl] = "no-store"
         return response
     }

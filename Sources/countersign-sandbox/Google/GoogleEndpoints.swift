@@ -97,6 +97,6 @@ extension Provider<Google> {
         guard try accounts.revoke(token, at: clock.now) else {
             throw EndpointRefusal.google(.invalidToken, "Token expired or revoked")
         }
-        return .tokens([:])
+        return .uncached([:])
     }
 }

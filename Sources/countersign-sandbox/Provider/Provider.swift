@@ -87,7 +87,7 @@ struct Provider<Profile: ProviderProfile>: Sendable {
             answer.set("id_token", try await mint.mint(claims(period), overrides: plan.overrides))
         }
         plan.apply(to: &answer)
-        return .tokens(answer)
+        return .uncached(answer)
     }
 }
 

@@ -37,7 +37,7 @@ struct AppleConfiguration: Sendable {
 
     /// Nil when no `apple.*` key is set: the provider is off.
     init?(from reader: inout ConfigurationReader) {
-        guard reader.isAnySet(in: "apple") else { return nil }
+        guard reader.sources.isAnySet(in: "apple") else { return nil }
         let names = reader.value(Settings.Apple.teams)
         teams = names.map { Team(name: $0, from: &reader) }
         redirectURIs = reader.value(Settings.Apple.redirectURIs)

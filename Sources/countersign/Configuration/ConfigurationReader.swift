@@ -34,12 +34,7 @@ struct ConfigurationReader {
     /// Whether a fault of the key is recorded already.
     func isRefused(_ name: String) -> Bool { faults.contains { $0.key == name } }
 
-    /// Whether any key of this section is set, if only to an empty value.
-    func isAnySet(in section: String) -> Bool {
-        sources.isAnySet(in: section)
-    }
-
-    /// Records a fault that depends on other keys or on the file that the value names.
+    /// Records a fault of a key, at the place of its value or, without one, where it could be set.
     mutating func refuse(_ name: String, _ sentence: String) {
         let origin = sources.value(of: name)?.origin ?? sources.origin(ofMissing: name)
         faults.append(ConfigurationFault(key: name, origin: origin, sentence: sentence))
@@ -48,21 +43,15 @@ struct ConfigurationReader {
     private mutating func parse<Value>(
         _ raw: RawValue, _ setting: Setting<Value>, origin: ConfigurationOrigin
     ) -> Value {
-        if let value = setting.form.parse(raw) {
-            if setting.isSecret, case .file = origin, sources.isExposed(setting.name), setting.form.holdsSecret(raw) {
-                faults.append(
-                    ConfigurationFault(
-                        key: setting.name, origin: origin,
-                        sentence: "is a secret in a file that others than its owner can open: \(Self.modeAdvice)"))
-            }
-            if case .file = origin, let folder = sources.folder(of: setting.name) {
-                return setting.form.located(value, folder)
-            }
-            return value
+        guard let value = setting.form.parse(raw) else {
+            refuse(setting.name, setting.sentence(refusing: raw))
+            return setting.form.placeholder
         }
-        faults.append(
-            ConfigurationFault(key: setting.name, origin: origin, sentence: setting.sentence(refusing: raw)))
-        return setting.form.placeholder
+        guard case .file = origin else { return value }
+        if setting.isSecret, sources.isExposed(setting.name), setting.form.holdsSecret(raw) {
+            refuse(setting.name, "is a secret in a file that others than its owner can open: \(Self.modeAdvice)")
+        }
+        return sources.folder(of: setting.name).map { setting.form.located(value, $0) } ?? value
     }
 }
 

@@ -5,22 +5,16 @@ struct ConfigurationReading<Section: Sendable>: Sendable {
     /// SHA-256 of each file that was opened, by the key that names it: a new content under the old path is a
     /// change too.
     private let fingerprints: [String: [UInt8]]
+}
 
+extension ConfigurationReading {
     init(
         of sources: ConfigurationSources, _ read: (inout ConfigurationReader) -> Section?
     ) throws(ConfigurationFaults) {
         var reader = ConfigurationReader(sources: sources)
         let section = read(&reader)
         guard reader.faults.isEmpty, let section else { throw ConfigurationFaults(faults: reader.faults) }
-        self.sources = sources
-        self.section = section
-        fingerprints = reader.fingerprints
-    }
-
-    private init(sources: ConfigurationSources, section: Section, fingerprints: [String: [UInt8]]) {
-        self.sources = sources
-        self.section = section
-        self.fingerprints = fingerprints
+        self.init(sources: sources, section: section, fingerprints: reader.fingerprints)
     }
 
     /// The reading of a part of the section.

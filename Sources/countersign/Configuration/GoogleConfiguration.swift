@@ -115,9 +115,7 @@ extension ConfigurationReader {
         let isMain = names.isEmpty || Settings.Google.project("main").rows.contains { isSet($0.name) }
         return isMain && !names.contains("main") ? ["main"] + names : names
     }
-}
 
-extension ConfigurationReader {
     /// The service account whose key file this is.
     mutating func serviceAccount(_ path: String) -> GoogleServiceAccount? {
         let setting = Settings.Google.serviceAccountPath

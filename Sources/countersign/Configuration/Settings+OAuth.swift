@@ -52,12 +52,10 @@ extension Settings {
 
 extension ValueForm<String> {
     fileprivate static var path: ValueForm {
-        ValueForm(expectation: "a path such as /app-flip", placeholder: "") { raw in
-            raw.text.flatMap { text in
-                guard text.wholeMatch(of: /(?:\/[A-Za-z0-9._~-]+)+/) != nil else { return nil }
-                let reserved = ["/v1", "/oauth", "/web", "/.well-known"]
-                return reserved.contains { text == $0 || text.hasPrefix($0 + "/") } ? nil : text
-            }
+        .string("a path such as /app-flip") { text in
+            guard text.wholeMatch(of: /(?:\/[A-Za-z0-9._~-]+)+/) != nil else { return false }
+            let reserved = ["/v1", "/oauth", "/web", "/.well-known"]
+            return !reserved.contains { text == $0 || text.hasPrefix($0 + "/") }
         }
     }
 }

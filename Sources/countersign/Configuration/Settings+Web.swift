@@ -87,18 +87,13 @@ extension ValueForm<[String]> {
 
 extension ValueForm<String> {
     fileprivate static var androidPackage: ValueForm {
-        ValueForm(expectation: "an Android package name", placeholder: "") { raw in
-            raw.text.flatMap {
-                $0.utf8.count <= 255 && $0.wholeMatch(of: /[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)+/) != nil
-                    ? $0 : nil
-            }
+        .string("an Android package name") {
+            $0.utf8.count <= 255 && $0.wholeMatch(of: /[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)+/) != nil
         }
     }
 
     fileprivate static var color: ValueForm {
-        ValueForm(expectation: "a colour as #rrggbb", placeholder: "") { raw in
-            raw.text.flatMap { $0.wholeMatch(of: /#[0-9A-Fa-f]{6}/) == nil ? nil : $0 }
-        }
+        .string("a colour as #rrggbb") { $0.wholeMatch(of: /#[0-9A-Fa-f]{6}/) != nil }
     }
 
     fileprivate static var pageURL: ValueForm { .url(schemes: ["https", "http"]) }

@@ -26,9 +26,14 @@ struct ValueForm<Value: Sendable>: Sendable {
 }
 
 extension ValueForm<String> {
+    /// A text that is taken as it is, where it is one.
+    static func string(_ expectation: String, where isOne: @escaping @Sendable (String) -> Bool) -> ValueForm {
+        ValueForm(expectation: expectation, placeholder: "") { raw in raw.text.flatMap { isOne($0) ? $0 : nil } }
+    }
+
     static var text: ValueForm {
-        ValueForm(expectation: "a text that is not empty", placeholder: "") { raw in
-            raw.text.flatMap { $0.isEmpty || $0.unicodeScalars.contains { $0.value < 0x20 } ? nil : $0 }
+        .string("a text that is not empty") { text in
+            !text.isEmpty && !text.unicodeScalars.contains { $0.value < 0x20 }
         }
     }
 
@@ -53,23 +58,16 @@ extension ValueForm<String> {
     }
 
     static var host: ValueForm {
-        ValueForm(expectation: "an IP address or a host name", placeholder: "") { raw in
-            raw.text.flatMap { text in
-                let isName = !text.isEmpty && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || ".-".utf8.contains($0) }
-                let isIPv6 = text.contains(":") && text.allSatisfy { $0.isASCII && $0.isHexDigit || ":.".contains($0) }
-                return isName || isIPv6 ? text : nil
-            }
+        .string("an IP address or a host name") { text in
+            let isName = !text.isEmpty && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || ".-".utf8.contains($0) }
+            let isIPv6 = text.contains(":") && text.allSatisfy { $0.isASCII && $0.isHexDigit || ":.".contains($0) }
+            return isName || isIPv6
         }
     }
 
     static var hostAndPort: ValueForm {
-        ValueForm(
-            expectation: "a host name or an IP address (IPv6 in brackets), and a port if one is shown", placeholder: ""
-        ) {
-            raw in
-            raw.text.flatMap { text in
-                text.wholeMatch(of: /([A-Za-z0-9.\-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/) == nil ? nil : text
-            }
+        .string("a host name or an IP address (IPv6 in brackets), and a port if one is shown") {
+            $0.wholeMatch(of: /([A-Za-z0-9.\-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/) != nil
         }
     }
 
@@ -77,24 +75,15 @@ extension ValueForm<String> {
     /// refused.
     static func url(schemes: [String], allowsQuery: Bool = true) -> ValueForm {
         let names = schemes.map { "\($0):" }.joined(separator: " or ")
-        return ValueForm(
-            expectation: "a URL beginning with \(names), with a host and without fragment", placeholder: ""
-        ) {
-            raw in
-            guard let text = raw.text, WebAddress(text, schemes: schemes, allowsQuery: allowsQuery) != nil else {
-                return nil
-            }
-            return text
+        return .string("a URL beginning with \(names), with a host and without fragment") {
+            WebAddress($0, schemes: schemes, allowsQuery: allowsQuery) != nil
         }
     }
 
     /// A connection string of libpq: a URI, or `keyword=value` pairs.
     static var postgresURL: ValueForm {
-        var form = ValueForm(
-            expectation: "a postgresql:// URI or libpq's keyword=value form, with libpq's own parameters",
-            placeholder: ""
-        ) { raw in
-            raw.text.flatMap { connectionFlaw(of: $0) == nil ? $0 : nil }
+        var form = string("a postgresql:// URI or libpq's keyword=value form, with libpq's own parameters") {
+            connectionFlaw(of: $0) == nil
         }
         form.flaw = { $0.text.flatMap(connectionFlaw) }
         form.holdsSecret = { $0.text.map(Database.Configuration.hasPassword(url:)) ?? true }
@@ -124,28 +113,22 @@ extension ValueForm<String> {
 
     /// The URL of a mail server, which may contain user name and password.
     static var smtpURL: ValueForm {
-        var form = ValueForm(
-            expectation: """
-                an smtp: or smtps: URL with a host, user and password percent-encoded, and nothing behind but the name \
-                to greet the server with
-                """, placeholder: ""
-        ) { raw in
-            raw.text.flatMap { SMTPServer($0) == nil ? nil : $0 }
-        }
+        var form = string(
+            """
+            an smtp: or smtps: URL with a host, user and password percent-encoded, and nothing behind but the name to \
+            greet the server with
+            """
+        ) { SMTPServer($0) != nil }
         form.holdsSecret = { $0.text.flatMap(URLComponents.init(string:)).map { $0.password != nil } ?? true }
         return form
     }
 
     static var emailAddress: ValueForm {
-        ValueForm(expectation: "an email address", placeholder: "") { raw in
-            raw.text.flatMap { EmailAddress($0) == nil ? nil : $0 }
-        }
+        .string("an email address") { EmailAddress($0) != nil }
     }
 
     static var providerURL: ValueForm {
-        ValueForm(expectation: "an https: URL (http: only with a loopback host)", placeholder: "") { raw in
-            raw.text.flatMap { WebAddress.isProviderURL($0) ? $0 : nil }
-        }
+        .string("an https: URL (http: only with a loopback host)", where: WebAddress.isProviderURL)
     }
 }
 

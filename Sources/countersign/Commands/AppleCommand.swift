@@ -34,7 +34,7 @@ func withAppleEndpoint<Result: Sendable>(
     let configuration = try options.sources().load { reader in
         let apple = AppleConfiguration(from: &reader)
         if apple?.teams.contains(where: { $0.signing != nil }) != true {
-            let main = Settings.Apple.team("main")
+            let main = Settings.Apple.Team("main")
             for name in [main.teamID.name, main.keyID.name, main.privateKeyPath.name, main.clientIDs.name]
             where !reader.isSet(name) && !reader.isRefused(name) {
                 reader.refuse(name, "is required to call Apple")

@@ -66,7 +66,7 @@ enum TokenRules: Sendable {
 extension ConfigurationReader {
     fileprivate mutating func appleTeams() -> [AppleProvider.Configuration.Team] {
         value(Settings.Apple.teams).compactMap { name in
-            let settings = Settings.Apple.team(name)
+            let settings = Settings.Apple.Team(name)
             let (clientIDs, servicesID) = (optional(settings.clientIDs) ?? [], optional(settings.servicesID))
             let all = AppleConfiguration.Team.clientIDs(clientIDs, servicesID)
             return all.isEmpty ? nil : .init(realm: Realm(name), clientIDs: all.map { ProviderClientID($0) })
@@ -74,7 +74,7 @@ extension ConfigurationReader {
     }
 
     fileprivate mutating func googleClientIDs() -> [ProviderClientID] {
-        googleProjects().flatMap { optional(Settings.Google.project($0).clientIDs) ?? [] }.map { ProviderClientID($0) }
+        googleProjects().flatMap { optional(Settings.Google.Project($0).clientIDs) ?? [] }.map { ProviderClientID($0) }
     }
 }
 

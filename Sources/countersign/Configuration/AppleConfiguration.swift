@@ -51,7 +51,7 @@ struct AppleConfiguration: Sendable {
         // Nothing is known of a list that can't be read.
         if !names.contains("main"), !reader.isRefused(Settings.Apple.teams.name) {
             if names.isEmpty { reader.refuse(Settings.Apple.teams.name, "lists no team") }
-            for row in Settings.Apple.team("main").rows where reader.isSet(row.name) {
+            for row in Settings.Apple.Team("main").rows where reader.isSet(row.name) {
                 reader.refuse(row.name, "belongs to the team main, which apple.teams doesn't list")
             }
         }
@@ -67,7 +67,7 @@ struct AppleConfiguration: Sendable {
         for team in teams {
             for clientID in team.clientIDs {
                 guard let owner = owners.updateValue(team.name, forKey: Array(clientID.utf8)) else { continue }
-                let settings = Settings.Apple.team(team.name)
+                let settings = Settings.Apple.Team(team.name)
                 let isServicesID = team.servicesID.map { $0.hasSameBytes(as: clientID) } ?? false
                 reader.refuse(
                     isServicesID ? settings.servicesID.name : settings.clientIDs.name,
@@ -79,7 +79,7 @@ struct AppleConfiguration: Sendable {
 
 extension AppleConfiguration.Team {
     fileprivate init(name: String, from reader: inout ConfigurationReader) {
-        let settings = Settings.Apple.team(name)
+        let settings = Settings.Apple.Team(name)
         self.name = name
         servicesID = reader.optional(settings.servicesID)
         clientIDs = Self.clientIDs(reader.value(settings.clientIDs), servicesID)

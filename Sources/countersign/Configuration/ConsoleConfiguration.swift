@@ -72,7 +72,7 @@ struct ConsoleConfiguration: Sendable {
             if AuditEvent.Actor(rawValue: name) != nil {
                 reader.refuse(Settings.Console.staff.name, "has \(name), which the trail calls others")
             }
-            let settings = Settings.Console.person(name)
+            let settings = Settings.Console.Person(name)
             let scopes = reader.value(settings.scopes).compactMap(AdminKey.Scope.init(rawValue:))
             guard let email = EmailAddress(reader.value(settings.email)) else { continue }
             if let other = people.first(where: { $0.email == email }) {

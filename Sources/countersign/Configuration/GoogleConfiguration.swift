@@ -66,7 +66,7 @@ struct GoogleConfiguration: Sendable {
             reader.refuse(key, "has a client ID of the project \(owner): a client ID belongs to one project")
         }
         for project in projects {
-            let settings = Settings.Google.project(project.name)
+            let settings = Settings.Google.Project(project.name)
             for clientID in project.clientIDs { claim(clientID, for: project, by: settings.clientIDs.name) }
             guard let server = project.serverClient else { continue }
             claim(server.id, for: project, by: settings.serverClientID.name)
@@ -76,7 +76,7 @@ struct GoogleConfiguration: Sendable {
 
 extension GoogleConfiguration.Project {
     fileprivate init(name: String, from reader: inout ConfigurationReader) {
-        let settings = Settings.Google.project(name)
+        let settings = Settings.Google.Project(name)
         self.name = name
         clientIDs = reader.value(settings.clientIDs)
         let id = reader.optional(settings.serverClientID)
@@ -102,7 +102,7 @@ extension ConfigurationSources {
                 Settings.Google.authorizedParties.name, Settings.Google.hostedDomains.name,
                 Settings.Google.nonceForm.name,
             ]
-            + Settings.Google.project("main").rows.map(\.name)
+            + Settings.Google.Project("main").rows.map(\.name)
         return names.contains { value(of: $0) != nil }
     }
 }
@@ -112,7 +112,7 @@ extension ConfigurationReader {
     /// other project is listed.
     mutating func googleProjects() -> [String] {
         let names = value(Settings.Google.projects)
-        let isMain = names.isEmpty || Settings.Google.project("main").rows.contains { isSet($0.name) }
+        let isMain = names.isEmpty || Settings.Google.Project("main").rows.contains { isSet($0.name) }
         return isMain && !names.contains("main") ? ["main"] + names : names
     }
 

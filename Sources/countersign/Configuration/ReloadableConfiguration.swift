@@ -34,7 +34,7 @@ struct ReloadableConfiguration: Sendable {
         feedDays = reader.value(Settings.Feed.keepDays)
         logLevel = reader.value(Settings.Log.level)
         if apple == nil, google == nil {
-            reader.refuse(Settings.Apple.team("main").clientIDs.name, "is required unless google.clientIds is set")
+            reader.refuse(Settings.Apple.Team("main").clientIDs.name, "is required unless google.clientIds is set")
         }
     }
 

@@ -22,8 +22,6 @@ extension Settings {
             "Whether admin keys open the console; the admin API takes them in any case")
 
         /// The keys of one person.
-        static func person(_ name: String) -> Person { Person(name) }
-
         struct Person {
             let email: Setting<String>
             let scopes: Setting<[String]>
@@ -45,7 +43,7 @@ extension Settings {
 
         static func rows(staff names: [String]) -> [any SettingRow] {
             [clientID, clientSecretPath, hostedDomain, staff, keySignIn]
-                + names.filter(\.isKeyPart).flatMap { person($0).rows }
+                + names.filter(\.isKeyPart).flatMap { Person($0).rows }
         }
     }
 }

@@ -34,8 +34,6 @@ extension Settings {
             "After which times a failed event is tried again; behind the last one it is given up")
 
         /// The keys of one endpoint.
-        static func endpoint(_ name: String) -> Endpoint { Endpoint(name) }
-
         struct Endpoint {
             let url: Setting<String>
             let secretPath: Setting<String>
@@ -62,7 +60,7 @@ extension Settings {
 
         static func rows(endpoints names: [String]) -> [any SettingRow] {
             [endpoints, allowedNetworks, retrySeconds]
-                + names.filter(\.isKeyPart).flatMap { endpoint($0).rows }
+                + names.filter(\.isKeyPart).flatMap { Endpoint($0).rows }
         }
     }
 }

@@ -50,16 +50,13 @@ extension Settings {
             "As `apple.nonceForm`")
 
         /// The keys of one project: `main` has the short names.
-        static func project(_ name: String) -> Project {
-            Project(prefix: name == "main" ? "google" : "google.project.\(name)")
-        }
-
         struct Project {
             let clientIDs: Setting<[String]>
             let serverClientID: Setting<String>
             let serverClientSecret: Setting<String>
 
-            init(prefix: String) {
+            init(_ name: String) {
+                let prefix = name == "main" ? "google" : "google.project.\(name)"
                 func meaning(_ key: String, _ text: String) -> String {
                     prefix == "google" ? text : "As `google.\(key)`, of this project"
                 }
@@ -89,7 +86,7 @@ extension Settings {
 
         static func rows(projects: [String]) -> [any SettingRow] {
             let named = projects.filter { $0 != "main" && $0.isKeyPart }
-            return project("main").rows + named.flatMap { project($0).rows } + [
+            return Project("main").rows + named.flatMap { Project($0).rows } + [
                 Self.projects, authorizedParties, hostedDomains, serviceAccountPath, issuers, keysURL, tokenURL,
                 revokeURL, riscConfigurationURL, authorizeURL, nonceForm,
             ]

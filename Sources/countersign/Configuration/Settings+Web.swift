@@ -17,8 +17,6 @@ extension Settings {
             """)
 
         /// The keys of one app.
-        static func app(_ name: String) -> App { App(name) }
-
         struct App {
             let redirectURIs: Setting<[String]>
             let name: Setting<String>
@@ -46,7 +44,7 @@ extension Settings {
         }
 
         static func rows(apps: [String]) -> [any SettingRow] {
-            [Self.apps, requiresGoogleIssuer] + apps.filter(\.isKeyPart).flatMap { app($0).rows }
+            [Self.apps, requiresGoogleIssuer] + apps.filter(\.isKeyPart).flatMap { App($0).rows }
         }
     }
 

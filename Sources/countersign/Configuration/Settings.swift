@@ -115,8 +115,6 @@ enum Settings {
             """)
 
         /// The keys of one team: `main` has the short names.
-        static func team(_ name: String) -> Team { Team(prefix: name == "main" ? "apple" : "apple.team.\(name)") }
-
         struct Team {
             let clientIDs: Setting<[String]>
             let servicesID: Setting<String>
@@ -124,7 +122,8 @@ enum Settings {
             let keyID: Setting<String>
             let privateKeyPath: Setting<String>
 
-            init(prefix: String) {
+            init(_ name: String) {
+                let prefix = name == "main" ? "apple" : "apple.team.\(name)"
                 func meaning(_ key: String, _ text: String) -> String {
                     prefix == "apple" ? text : "As `apple.\(key)`, of this team"
                 }
@@ -370,8 +369,8 @@ enum Settings {
             Postgres.url, Postgres.migrationURL, Postgres.poolSize, Postgres.preparedStatements,
         ]
         let apple: [any SettingRow] =
-            Apple.team("main").rows
-            + names(Apple.teams).filter { $0 != "main" && $0.isKeyPart }.flatMap { Apple.team($0).rows } + [
+            Apple.Team("main").rows
+            + names(Apple.teams).filter { $0 != "main" && $0.isKeyPart }.flatMap { Apple.Team($0).rows } + [
                 Apple.teams, Apple.redirectURIs, Apple.issuers, Apple.keysURL, Apple.tokenURL, Apple.revokeURL,
                 Apple.userMigrationURL, Apple.authorizeURL, Apple.nonceForm,
             ]

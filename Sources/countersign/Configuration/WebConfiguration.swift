@@ -12,7 +12,7 @@ struct WebConfiguration: Sendable {
         var apps: [WebApp] = []
         var relayPackages: [String: String] = [:]
         for name in names {
-            let settings = Settings.Web.app(name)
+            let settings = Settings.Web.App(name)
             relayPackages[name] = reader.optional(settings.appleRelayPackage)
             // An app with a relay alone begins no sign-in here.
             let uris =

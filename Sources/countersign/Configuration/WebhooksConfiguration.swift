@@ -25,7 +25,7 @@ struct WebhooksConfiguration: Sendable {
 extension WebhookEndpoint {
     /// Nil after a fault.
     fileprivate init?(_ name: String, from reader: inout ConfigurationReader, targets: WebhookTargets) {
-        let settings = Settings.Webhooks.endpoint(name)
+        let settings = Settings.Webhooks.Endpoint(name)
         let url = reader.value(settings.url)
         let types = reader.value(settings.types).compactMap(AccountEvent.Kind.init)
         if let address = WebAddress(url, schemes: ["http"]), targets.refusesHTTP(to: address.host) {

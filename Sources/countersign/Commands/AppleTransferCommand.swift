@@ -40,11 +40,10 @@ struct AppleTransferCommand: AsyncParsableCommand {
         @OptionGroup var pace: Pace
 
         func run() async throws {
-            try await withTransfers(options, clientID) { transfers, realm in
-                let progress = try await transfers.export(
+            try await withTransfers(options, clientID, "have a transfer identifier") { transfers, realm in
+                try await transfers.export(
                     realm: realm, targetTeam: targetTeam, clientID: ProviderClientID(clientID), dryRun: pace.dryRun,
                     rate: pace.rate, report: report)
-                try finish(progress, "have a transfer identifier")
             }
         }
     }
@@ -66,23 +65,23 @@ struct AppleTransferCommand: AsyncParsableCommand {
         @OptionGroup var pace: Pace
 
         func run() async throws {
-            try await withTransfers(options, clientID) { transfers, realm in
-                let progress = try await transfers.import(
+            try await withTransfers(options, clientID, "have their new subject") { transfers, realm in
+                try await transfers.import(
                     realm: realm, targetTeam: targetTeam, clientID: ProviderClientID(clientID), dryRun: pace.dryRun,
                     rate: pace.rate, report: report)
-                try finish(progress, "have their new subject")
             }
         }
     }
 }
 
-/// Runs the body with the realm of the team that has this client ID.
+/// Runs the body with the realm of the team that has this client ID, and says of how many users it did what.
 private func withTransfers(
-    _ options: ConfigurationOptions, _ clientID: String, _ body: (AppleTransfers, Realm) async throws -> Void
+    _ options: ConfigurationOptions, _ clientID: String, _ what: String,
+    _ body: (AppleTransfers, Realm) async throws -> AppleTransfers.Progress
 ) async throws {
-    try await withAppleEndpoint(options) { endpoint in
+    let progress = try await withAppleEndpoint(options) { endpoint in
         let realm = try endpoint.realm(ofTeamWith: clientID)
-        try await withDatabase(options) { database in
+        return try await withDatabase(options) { database in
             // Pages of a long list: the server has to see where one begins.
             try await Database.planningEachTime {
                 try await body(
@@ -93,6 +92,8 @@ private func withTransfers(
             }
         }
     }
+    printNotice("\(progress.done) of \(progress.total) \(what), \(progress.failed) failed")
+    if progress.failed > 0 { throw ExitCode(1) }
 }
 
 private func report(_ line: AppleTransfers.Report) {
@@ -104,9 +105,4 @@ private func report(_ line: AppleTransfers.Report) {
     case .progress(let progress):
         printNotice("\(progress.done) of \(progress.total) done, \(progress.failed) failed")
     }
-}
-
-private func finish(_ progress: AppleTransfers.Progress, _ what: String) throws {
-    printNotice("\(progress.done) of \(progress.total) \(what), \(progress.failed) failed")
-    if progress.failed > 0 { throw ExitCode(1) }
 }

@@ -11,29 +11,22 @@ struct CommandEnding {
 
     /// - Parameter words: of the command line.
     init(of error: any Error, words: [String] = []) {
-        switch error {
-        case let faults as ConfigurationFaults:
-            message = faults.faults.map { "countersign: \($0)" }.joined(separator: "\n")
-            code = 2
-        case let fault as UsageFault:
-            message = "countersign: \(fault.sentence)"
-            code = 2
-        case let error as PostgresError:
-            message = "countersign: \(Self.sentence(error))"
-            code = 1
-        case AdministrationFailure.database(let error):
-            message = "countersign: \(Self.sentence(error))"
-            code = 1
-        case let error where Countersign.exitCode(for: error) == .validationFailure:
-            message = "countersign: \(Countersign.message(for: error)) (see `\(Self.command(in: words)) --help`)"
-            code = 2
-        case let error where error is ExitCode || error is CleanExit || Countersign.exitCode(for: error) == .success:
-            message = Countersign.message(for: error)
-            code = Countersign.exitCode(for: error).rawValue
-        default:
-            message = "countersign: \(error)"
-            code = 1
-        }
+        let fault: (sentence: String, code: Int32)? =
+            switch error {
+            case let faults as ConfigurationFaults:
+                (faults.faults.map(\.description).joined(separator: "\ncountersign: "), 2)
+            case let fault as UsageFault: (fault.sentence, 2)
+            case let error as PostgresError: (Self.sentence(error), 1)
+            case AdministrationFailure.database(let error): (Self.sentence(error), 1)
+            case let error where Countersign.exitCode(for: error) == .validationFailure:
+                ("\(Countersign.message(for: error)) (see `\(Self.command(in: words)) --help`)", 2)
+            case let error
+            where error is ExitCode || error is CleanExit || Countersign.exitCode(for: error) == .success:
+                nil
+            default: ("\(error)", 1)
+            }
+        message = fault.map { "countersign: \($0.sentence)" } ?? Countersign.message(for: error)
+        code = fault?.code ?? Countersign.exitCode(for: error).rawValue
     }
 
     /// The command that the words call, behind those that it is below.

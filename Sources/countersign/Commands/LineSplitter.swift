@@ -2,11 +2,7 @@
 /// `maximumBytes` only that many bytes are kept, so that memory stays bounded.
 struct LineSplitter {
     let maximumBytes: Int
-    private var unfinished: [UInt8]?
-
-    init(maximumBytes: Int) {
-        self.maximumBytes = maximumBytes
-    }
+    private(set) var unfinished: [UInt8]?
 
     /// The lines that end in this chunk.
     mutating func append(_ chunk: [UInt8]) -> [[UInt8]] {

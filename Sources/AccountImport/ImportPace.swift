@@ -32,8 +32,7 @@ package struct ImportPace: Sendable {
     /// - Parameter rows: those that were written so far.
     package mutating func see(_ rows: Int64, at now: ContinuousClock.Instant) {
         if let seen {
-            let (seconds, attoseconds) = (now - seen.at).components
-            let rate = Double(rows - seen.rows) / (Double(seconds) + Double(attoseconds) / 1e18)
+            let rate = Double(rows - seen.rows) / ((now - seen.at) / .seconds(1))
             // Fewer than before say nothing: a month of the trail is gone, or the statistics began again.
             isGivingWay = rate < 0 || rate > Self.busy
         }

@@ -39,6 +39,20 @@ package struct NeutralRow: Sendable {
     }
 }
 
+extension NeutralRow {
+    /// Adds an identity, or the source's word for its provider where that is none here.
+    ///
+    /// - Parameter complete: sets what else the source says of it.
+    mutating func add(
+        _ word: String, _ provider: Provider?, subject: String?, _ complete: (inout Identity) -> Void = { _ in }
+    ) {
+        guard let provider else { return skipped.append(word) }
+        var identity = Identity(provider: provider, subject: subject ?? "", word: word)
+        complete(&identity)
+        identities.append(identity)
+    }
+}
+
 /// What a source calls the providers: an operator's aliases. It knows which of them the source's rows have had.
 package final class ProviderAliases: Sendable, ExpressibleByDictionaryLiteral {
     private let providers: [String: Provider]

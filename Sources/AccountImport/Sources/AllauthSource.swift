@@ -52,17 +52,12 @@ package struct AllauthSource: ImportSource {
         row.password = value["password"]?.string
         for entry in value["identities"]?.elements ?? [] {
             guard let word = entry["provider"]?.string else { continue }
-            guard let provider = aliases.provider(named: word) else {
-                row.skipped.append(word)
-                continue
-            }
-            var identity = NeutralRow.Identity(provider: provider, subject: entry["uid"]?.text ?? "", word: word)
-            identity.linkedAt = entry["date_joined"]?.time
-            if let data = entry["extra_data"]?.objectOrText {
+            row.add(word, aliases.provider(named: word), subject: entry["uid"]?.text) { identity in
+                identity.linkedAt = entry["date_joined"]?.time
+                guard let data = entry["extra_data"]?.objectOrText else { return }
                 identity.email = data["email"]?.string
                 identity.isEmailVerified = data["email_verified"]?.isTrue ?? data["verified_email"]?.isTrue ?? false
             }
-            row.identities.append(identity)
         }
         return .person(row)
     }

@@ -49,7 +49,7 @@ extension NeutralRow {
     fileprivate mutating func add(
         _ word: String, subject: String, email: String?, isVerified: Bool, _ aliases: ProviderAliases
     ) {
-        let provider: Provider
+        let provider: Provider?
         var (word, subject) = (word, subject)
         switch word {
         case "apple": provider = .apple
@@ -61,12 +61,11 @@ extension NeutralRow {
             guard parts.count == 2 else { return skipped.append(word) }
             // Each connection of one kind is a provider of its own.
             (word, subject) = (parts[0], parts[1])
-            guard let named = aliases.provider(aliased: word) else { return skipped.append(word) }
-            provider = named
+            provider = aliases.provider(aliased: word)
         }
-        var identity = Identity(provider: provider, subject: subject, word: word)
-        identity.email = email
-        identity.isEmailVerified = isVerified
-        identities.append(identity)
+        add(word, provider, subject: subject) { identity in
+            identity.email = email
+            identity.isEmailVerified = isVerified
+        }
     }
 }

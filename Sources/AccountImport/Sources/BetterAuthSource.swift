@@ -52,14 +52,10 @@ package struct BetterAuthSource: ImportSource {
                 row.password = row.password ?? entry["password"]?.string
                 continue
             }
-            guard let provider = aliases.provider(named: word) else {
-                row.skipped.append(word)
-                continue
+            let subject = entry.named("accountId", "account_id")?.text
+            row.add(word, aliases.provider(named: word), subject: subject) { identity in
+                identity.linkedAt = entry.named("createdAt", "created_at")?.time
             }
-            var identity = NeutralRow.Identity(
-                provider: provider, subject: entry.named("accountId", "account_id")?.text ?? "", word: word)
-            identity.linkedAt = entry.named("createdAt", "created_at")?.time
-            row.identities.append(identity)
         }
         return .person(row)
     }

@@ -39,13 +39,10 @@ package struct CognitoSource: ImportSource {
         for entry in entries {
             let type = entry["providerType"]?.string ?? ""
             let word = entry["providerName"]?.string ?? type
-            guard let provider = aliases.provider(aliased: word) ?? Self.types[type] else {
-                row.skipped.append(word)
-                continue
+            let provider = aliases.provider(aliased: word) ?? Self.types[type]
+            row.add(word, provider, subject: entry["userId"]?.text) { identity in
+                identity.linkedAt = entry["dateCreated"]?.milliseconds
             }
-            var identity = NeutralRow.Identity(provider: provider, subject: entry["userId"]?.text ?? "", word: word)
-            identity.linkedAt = entry["dateCreated"]?.milliseconds
-            row.identities.append(identity)
         }
         return .person(row)
     }

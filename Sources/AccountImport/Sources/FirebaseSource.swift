@@ -87,15 +87,13 @@ package struct FirebaseSource: ImportSource {
 extension NeutralRow {
     /// The game ids of Apple and Google (`gc.apple.com`, `playgames.google.com`) are no subjects of theirs.
     fileprivate mutating func add(_ word: String, subject: String?, email: String?) {
-        let provider: Provider
+        let provider: Provider?
         switch word {
         case "apple.com": provider = .apple
         case "google.com": provider = .google
         case "password", "email", "emailLink": return
-        default: return skipped.append(word)
+        default: provider = nil
         }
-        var identity = Identity(provider: provider, subject: subject ?? "", word: word)
-        identity.email = email
-        identities.append(identity)
+        add(word, provider, subject: subject) { $0.email = email }
     }
 }

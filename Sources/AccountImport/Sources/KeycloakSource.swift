@@ -29,12 +29,7 @@ package struct KeycloakSource: ImportSource {
         row.isDisabled = value["enabled"]?.bool == false
         for entry in value["federatedIdentities"]?.elements ?? [] {
             guard let alias = entry["identityProvider"]?.string else { continue }
-            if let provider = aliases.provider(named: alias) {
-                row.identities.append(
-                    NeutralRow.Identity(provider: provider, subject: entry["userId"]?.text ?? "", word: alias))
-            } else {
-                row.skipped.append(alias)
-            }
+            row.add(alias, aliases.provider(named: alias), subject: entry["userId"]?.text)
         }
         let credential = value["credentials"]?.elements?.first { $0["type"]?.string == "password" }
         row.password = credential.map(Self.password)

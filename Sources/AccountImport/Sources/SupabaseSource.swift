@@ -54,18 +54,15 @@ package struct SupabaseSource: ImportSource {
         row.password = value["encrypted_password"]?.string
         for entry in value["identities"]?.elements ?? [] {
             guard let word = entry["provider"]?.string else { continue }
-            guard let provider = aliases.provider(named: word) else {
-                if word != "email" { row.skipped.append(word) }
-                continue
-            }
+            let provider = aliases.provider(named: word)
+            if provider == nil, word == "email" { continue }
             let data = entry["identity_data"]
-            var identity = NeutralRow.Identity(
-                provider: provider,
-                subject: entry["provider_id"]?.text ?? data?["sub"]?.text ?? entry["id"]?.text ?? "", word: word)
-            identity.email = data?["email"]?.string
-            identity.isEmailVerified = data?["email_verified"]?.isTrue ?? false
-            identity.linkedAt = entry["created_at"]?.time
-            row.identities.append(identity)
+            let subject = entry["provider_id"]?.text ?? data?["sub"]?.text ?? entry["id"]?.text
+            row.add(word, provider, subject: subject) { identity in
+                identity.email = data?["email"]?.string
+                identity.isEmailVerified = data?["email_verified"]?.isTrue ?? false
+                identity.linkedAt = entry["created_at"]?.time
+            }
         }
         return .person(row)
     }

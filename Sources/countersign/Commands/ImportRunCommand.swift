@@ -255,8 +255,8 @@ private actor ReportedRun {
     }
 
     private var rate: Int {
-        let (seconds, attoseconds) = (ContinuousClock.now - begin).components
-        return Int(Double(counts.rows) / max(0.001, Double(seconds) + Double(attoseconds) / 1e18))
+        let seconds: Double = (ContinuousClock.now - begin) / .seconds(1)
+        return Int(Double(counts.rows) / max(0.001, seconds))
     }
 
     private var line: String {

@@ -78,13 +78,8 @@ struct KeyedArchive: Sendable {
 /// An object of an archive, read by its keys. A key that is missing or nil is nil; one of another type makes the archive
 /// one that can't be read.
 struct ArchivedObject: Sendable {
-    private let archive: KeyedArchive
-    private let members: [String: Int]
-
-    fileprivate init(archive: KeyedArchive, members: [String: Int]) {
-        self.archive = archive
-        self.members = members
-    }
+    fileprivate let archive: KeyedArchive
+    fileprivate let members: [String: Int]
 
     func object(_ key: String, _ classes: Set<String>) throws(SessionError) -> ArchivedObject? {
         guard let index = members[key] else { return nil }

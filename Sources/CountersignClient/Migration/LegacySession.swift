@@ -11,7 +11,9 @@ public struct LegacySession: Sendable {
     public let serviceProvider: String?
     /// As it was stored.
     private let emailVerification: String?
+}
 
+extension LegacySession {
     /// Reads what GTMAppAuth, all versions, archived.
     ///
     /// - Throws: `storage` for anything that is no such archive.
@@ -78,18 +80,6 @@ public struct LegacySession: Sendable {
             tokens: tokens, configuration: OAuthConfiguration(authorizationEndpoint: tokenURL, tokenEndpoint: tokenURL),
             clientID: clientID, clientSecret: clientSecret, serviceProvider: values["serviceProvider"],
             emailVerification: verification)
-    }
-
-    private init(
-        tokens: OAuthTokens, configuration: OAuthConfiguration, clientID: String, clientSecret: String?,
-        serviceProvider: String?, emailVerification: String?
-    ) {
-        self.tokens = tokens
-        self.configuration = configuration
-        self.clientID = clientID
-        self.clientSecret = clientSecret
-        self.serviceProvider = serviceProvider
-        self.emailVerification = emailVerification
     }
 
     /// The text that GTMAppAuth reads and writes for GTMOAuth2, by its names. Unreserved characters are bare, all others

@@ -30,13 +30,8 @@ struct IDTokenClaims: Sendable {
     /// reason to refuse it, as in AppAuth.
     func isIssued(to clientID: String, by expected: URL?, at now: Date) -> Bool {
         let time = now.timeIntervalSince1970
-        let isIssuer = expected.map { Self.bare($0.absoluteString) == Self.bare(issuer) } ?? true
+        let isIssuer = expected.map { $0.absoluteString.withoutSlash == issuer.withoutSlash } ?? true
         let isAudience = audience.contains(clientID) || others["azp"]?.string == clientID
         return isIssuer && isAudience && expiresAt > time && abs(issuedAt - time) <= 600
-    }
-
-    /// Without a trailing slash, which discovery forgives too.
-    private static func bare(_ issuer: String) -> String {
-        issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
     }
 }

@@ -14,7 +14,7 @@ extension OAuthConfiguration {
         issuer: URL, transport: any HTTPTransport = URLSessionTransport()
     ) async throws(SessionError) -> Self {
         try SecureHosts.checkScheme(issuer)
-        let asked = withoutSlash(issuer.absoluteString)
+        let asked = issuer.absoluteString.withoutSlash
         guard issuer.query == nil, issuer.fragment == nil,
             let url = URL(string: asked + "/.well-known/openid-configuration")
         else { throw .refused(code: "invalid_issuer", status: 0) }
@@ -43,14 +43,10 @@ extension OAuthConfiguration {
             return url
         }
         let lists = ["response_types_supported", "subject_types_supported", "id_token_signing_alg_values_supported"]
-        guard let issuer = members["issuer"]?.string, isSame(withoutSlash(issuer), asked),
+        guard let issuer = members["issuer"]?.string, isSame(issuer.withoutSlash, asked),
             let authorization = endpoint("authorization_endpoint"), let token = endpoint("token_endpoint"),
             endpoint("jwks_uri") != nil, lists.allSatisfy({ members[$0]?.array != nil })
         else { return nil }
         return Self(authorizationEndpoint: authorization, tokenEndpoint: token, issuer: URL(string: issuer))
-    }
-
-    private static func withoutSlash(_ issuer: String) -> String {
-        issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
     }
 }

@@ -67,7 +67,7 @@ public final class FileSessionStore: SessionStore {
         guard file >= 0 else { throw failure("create") }
         do {
             defer { close(file) }
-            try write(document, to: file)
+            try writeAll(document, to: file)
             // What the process's umask took away is given back.
             guard fchmod(file, 0o600) == 0 else { throw failure("chmod") }
             guard fsync(file) == 0 else { throw failure("flush") }
@@ -120,16 +120,10 @@ public final class FileSessionStore: SessionStore {
         }
     }
 
-    private func write(_ data: Data, to file: Int32) throws {
+    private func writeAll(_ data: Data, to file: Int32) throws {
         var rest = Array(data)[...]
         while !rest.isEmpty {
-            #if canImport(Darwin)
-                let count = rest.withUnsafeBytes { Darwin.write(file, $0.baseAddress, $0.count) }
-            #elseif canImport(Glibc)
-                let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            #else
-                let count = rest.withUnsafeBytes { Musl.write(file, $0.baseAddress, $0.count) }
-            #endif
+            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { throw failure("write") }
             rest = rest.dropFirst(count)

@@ -62,6 +62,9 @@ enum FormText {
 }
 
 extension String {
+    /// An issuer without a slash at its end, with which some write it.
+    var withoutSlash: String { hasSuffix("/") ? String(dropLast()) : self }
+
     /// The text of UTF-8 bytes; nil when they are none. (`String(validating:as:)` begins with iOS 18.)
     init?(validating bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)

@@ -14,8 +14,7 @@ struct SessionWire: Decodable {
     ///   - sentAt: when it was asked for: the lifetime began later.
     ///   - requestID: of the answer.
     func session(of accountID: String, sentAt: Date, _ requestID: String?) throws(SessionError) -> StoredSession {
-        // A token goes into a header. Ten years bound the sum.
-        func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+        // Ten years bound the sum.
         guard isToken(accessToken), isToken(refreshToken), tokenType.lowercased() == "bearer",
             (1...315_360_000).contains(expiresIn), !sessionId.isEmpty
         else { throw .transient(retryAfter: nil, requestID: requestID) }
@@ -125,7 +124,8 @@ struct AccountWire: Decodable {
         let linkedAt: TimeWire
         let lastSignInAt: TimeWire?
         let authorization: String
-        let blocked: BlockWire?
+        /// `{"since","reason"}`, which are for support, or `true`.
+        let blocked: JSONValue?
         let credentialChangeRequired: Bool?
 
         var identity: ClientAccount.Identity {
@@ -133,7 +133,8 @@ struct AccountWire: Decodable {
                 id: identityId, provider: provider, subject: subject, email: email, isEmailVerified: emailVerified,
                 isPrivateEmail: isPrivateEmail, isEmailDeliverable: emailDeliverable, linkedAt: linkedAt.date,
                 lastSignInAt: lastSignInAt?.date, authorization: .init(rawValue: authorization),
-                isBlocked: blocked?.isBlocked ?? false, isCredentialChangeRequired: credentialChangeRequired ?? false)
+                isBlocked: blocked?.bool ?? (blocked?.object != nil),
+                isCredentialChangeRequired: credentialChangeRequired ?? false)
         }
     }
 
@@ -163,19 +164,6 @@ struct AccountWire: Decodable {
             displayName: displayName,
             status: ClientAccount.Status(rawValue: status), createdAt: createdAt.date, hasPassword: hasPassword,
             identities: identities.map(\.identity))
-    }
-}
-
-/// `{"since","reason"}`, which are for support, or `true`.
-struct BlockWire: Decodable {
-    let isBlocked: Bool
-
-    init(from decoder: any Decoder) throws {
-        if let value = try? decoder.singleValueContainer().decode(Bool.self) {
-            isBlocked = value
-        } else {
-            isBlocked = try JSONValue(from: decoder).object != nil
-        }
     }
 }
 
@@ -229,13 +217,4 @@ struct ConflictWire: Decodable {
     }
 
     let existing: Existing?
-}
-
-/// `{}`: an object, whatever is in it.
-struct EmptyWire: Decodable {
-    private enum CodingKeys: CodingKey {}
-
-    init(from decoder: any Decoder) throws {
-        _ = try decoder.container(keyedBy: CodingKeys.self)
-    }
 }

@@ -54,6 +54,7 @@ extension SignInClient {
     /// Has a code mailed, if there is a reason to.
     func requestCode(_ body: [String: JSONValue]) async throws(SessionError) {
         begin()
-        _ = try await server.send("v1/email-codes", body).body(EmptyWire.self, status: 202)
+        // `{}`
+        _ = try await server.send("v1/email-codes", body).body([String: JSONValue].self, status: 202)
     }
 }

@@ -21,7 +21,9 @@ public struct WebSignIn: Sendable, Codable {
         guard let target = Target(callback), let own = Target(redirectURI), target.isSame(as: own),
             let parameters = target.parameters(besides: own)
         else { throw foreign }
-        guard parameters["state"] == state, let iss = parameters["iss"], Self.isSame(iss, issuer) else { throw foreign }
+        guard parameters["state"] == state, parameters["iss"]?.withoutSlash == issuer.withoutSlash else {
+            throw foreign
+        }
         switch (parameters["code"], parameters["error"]) {
         case (let code?, nil) where !code.isEmpty: return code
         case (nil, "access_denied"): throw .cancelled
@@ -29,12 +31,6 @@ public struct WebSignIn: Sendable, Codable {
         case (nil, "invalid_request"): throw .refused(code: "invalid_request", status: 0)
         default: throw foreign
         }
-    }
-
-    /// One slash at the end aside.
-    private static func isSame(_ issuer: String, _ own: String) -> Bool {
-        func bare(_ text: String) -> Substring { text.hasSuffix("/") ? text.dropLast() : text[...] }
-        return bare(issuer) == bare(own)
     }
 }
 

@@ -7,7 +7,7 @@ import Testing
     private static let tags = ["en", "de", "fr", "es", "it", "pt-BR", "nl", "pl", "ja", "ko", "zh-Hans", "ar"]
 
     @Test func `every language has every sentence, none of them twice`() {
-        #expect(Sentence.languages.map(\.tag) == Self.tags)
+        #expect(Sentence.languages.map(\.key) == Self.tags)
         for (tag, sentences) in Sentence.languages {
             #expect(sentences.count == Sentence.allCases.count, "\(tag)")
             #expect(Set(sentences).count == sentences.count, "\(tag)")
@@ -19,8 +19,8 @@ import Testing
         (["de-AT"], "de"), (["DE"], "de"), (["pt-PT", "en"], "pt-BR"), (["zh-Hant-TW"], "zh-Hans"), (["zh"], "zh-Hans"),
         (["sv-SE", "nl_BE", "en"], "nl"), ([], "en"), (["", "-", "tlh"], "en"), (["arz"], "en"), (["ar-EG"], "ar"),
     ]) func `the first language that there is is taken, by its first part`(_ wanted: [String], _ tag: String) throws {
-        let own = try #require(Sentence.languages.first { $0.tag == tag })
-        #expect(SessionError.noSession.description(in: wanted) == own.sentences[Sentence.signInAgain.rawValue])
+        let own = try #require(Sentence.languages.first { $0.key == tag })
+        #expect(SessionError.noSession.description(in: wanted) == own.value[Sentence.signInAgain.rawValue])
     }
 
     @Test func `a sentence says what the person can do`() {

@@ -36,30 +36,16 @@ extension SignInClient {
         do throws(SessionError) {
             // This 401 does not say whether a refresh helps; the body holds no code and may be sent again.
             let answer = try await send("oauth/flip", body, isRefusal: { $0.status == 401 })
-            switch FlipAnswer(answer) {
-            case .code(let code): return request.success(code: code)
-            case .refused(let error): return request.failure(error)
+            let members = JSONValue.object(in: answer.body) ?? [:]
+            if answer.status == 200 {
+                guard let code = members["code"]?.string, !code.isEmpty else { return request.failure(.cancelled) }
+                return request.success(code: code)
             }
+            // What is not of the server, or of a later version of it, says nothing about the person: the browser may do
+            // better.
+            return request.failure(members["flip_error"]?.string.flatMap(AppFlipError.init) ?? .cancelled)
         } catch {
             return request.failure(error.flipError)
-        }
-    }
-}
-
-/// What the server's answer means to the app that asked.
-private enum FlipAnswer {
-    case code(String)
-    case refused(AppFlipError)
-
-    /// What is not of the server, or of a later version of it, says nothing about the person: the browser may do better.
-    init(_ answer: HTTPAnswer) {
-        let members = JSONValue.object(in: answer.body) ?? [:]
-        if answer.status == 200, let code = members["code"]?.string, !code.isEmpty {
-            self = .code(code)
-        } else if answer.status != 200, let error = members["flip_error"]?.string.flatMap(AppFlipError.init) {
-            self = .refused(error)
-        } else {
-            self = .refused(.cancelled)
         }
     }
 }

@@ -21,14 +21,13 @@ struct EndpointForm: Sendable {
     init(_ request: Request, allowsNone: Bool = false) async throws {
         var request = request
         let body = Array(try await request.collectBody(upTo: HistoryMiddleware.maximumBytes).readableBytesView)
-        try self.init(body, type: request.headers[.contentType], allowsNone: allowsNone)
-    }
-
-    private init(_ body: [UInt8], type: String?, allowsNone: Bool) throws(Fault) {
-        let media = type?.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
-        guard media == "application/x-www-form-urlencoded" || allowsNone && body.isEmpty else { throw .contentType }
-        guard let form = FormFields(body) else { throw .encoding }
-        if let name = form.repeated { throw .repeated(name) }
+        let type = request.headers[.contentType]?.prefix { $0 != ";" }.lowercased()
+        let media = type?.filter { $0 != " " && $0 != "\t" }
+        guard media == "application/x-www-form-urlencoded" || allowsNone && body.isEmpty else {
+            throw Fault.contentType
+        }
+        guard let form = FormFields(body) else { throw Fault.encoding }
+        if let name = form.repeated { throw Fault.repeated(name) }
         fields = form.fields
         isFullyEncoded = form.isFullyEncoded
     }

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 
@@ -77,6 +78,7 @@ struct LinkingPage: Sendable {
                     this page again.</p>
                     """)
         }
+        let unlink: HTML = #"<button name="action" value="unlink">Unlink</button>"#
         return BrowserPage(
             provider: .google, title: "Link an account",
             content: """
@@ -86,19 +88,13 @@ struct LinkingPage: Sendable {
                 <button name="action" value="checks">Check the endpoints</button>
                 <button class="main" name="action" value="browser">Link in this browser</button>
                 <button name="action" value="flip">Link by App Flip</button>
-                \(current.link == nil ? nil : unlinkButton)
+                \(current.link == nil ? nil : unlink)
                 </form>
                 \(flip(current))
                 \(settings.audience == nil ? nil : streamlined())
                 \(LinkingWay.allCases.map { section($0, current.report) })
                 <p class="small">The same as JSON: <code>/control/google/linking/report</code></p>
                 """)
-    }
-
-    private var unlinkButton: HTML {
-        """
-        <button name="action" value="unlink">Unlink</button>
-        """
     }
 
     private func flip(_ current: GoogleLinking.State) -> HTML? {
@@ -135,7 +131,7 @@ struct LinkingPage: Sendable {
         let items = report.entries(of: way).map { entry -> HTML in
             let detail = entry.detail.map { detail -> HTML in "<br><span class=\"small\">\(detail)</span>" }
             return """
-                <li class="\(entry.result.rawValue)"><strong>\(Self.word(entry.result))</strong> \(entry.check.title)\(detail)</li>
+                <li class="\(entry.result.rawValue)"><strong>\(entry.result.rawValue.capitalized).</strong> \(entry.check.title)\(detail)</li>
                 """
         }
         return """
@@ -146,13 +142,5 @@ struct LinkingPage: Sendable {
             </ul>
             </section>
             """
-    }
-
-    private static func word(_ result: LinkingReport.Result) -> String {
-        switch result {
-        case .passed: "Passed."
-        case .failed: "Failed."
-        case .open: "Open."
-        }
     }
 }

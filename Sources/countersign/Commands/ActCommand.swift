@@ -44,7 +44,10 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
         let (id, result) = try await withUseCases { administration, administrator in
             try await Commanded.act.onCommandLine(target.text, client: input.input.client) {
                 () async throws(AdministrationFailure) -> (String, ActResult?) in
-                let id = try await administration.identifier(of: Commanded.act.subject, target.text)
+                // An account may be named by its address.
+                let id =
+                    Commanded.act.subject == .account
+                    ? "\(try await administration.accountID(target.text))" : target.text
                 guard try await input.isMeant(id, administration) else { return (id, nil) }
                 return (id, try await Commanded.act.perform(administration, id, input.input, administrator))
             }
@@ -111,15 +114,6 @@ extension Act.Subject {
 
     fileprivate func canName(_ text: String) -> Bool {
         isID(text) || self == .account && EmailAddress(text) != nil
-    }
-}
-
-extension Administration {
-    /// The id of what is named: an account may be named by its address.
-    fileprivate func identifier(
-        of subject: Act.Subject, _ text: String
-    ) async throws(AdministrationFailure) -> String {
-        subject == .account ? "\(try await accountID(text))" : text
     }
 }
 

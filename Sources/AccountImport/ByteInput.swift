@@ -89,7 +89,6 @@ package final class FileInput: ByteInput {
     }
 }
 
-/// The most bytes of one row.
 let maximumRowBytes = 1 << 20
 
 /// A row's bytes; `nil` stands for one that is longer than a row may be.

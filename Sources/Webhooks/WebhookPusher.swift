@@ -36,7 +36,6 @@ actor WebhookPusher {
 
     /// Parked accounts that are looked for at once.
     private static let dueAtOnce = 64
-    /// Events that are read ahead.
     private static let readAhead = 512
     /// An account that has more of these when one is delivered is parked; and goes on by so many from then on.
     private static let readAheadOfAccount = 16

@@ -6,6 +6,8 @@ struct MigrationPair {
     let name: String
     var up: String?
     var down: String?
+
+    func fileName(_ direction: String) -> String { "\(fourDigits(version))_\(name).\(direction).sql" }
 }
 
 /// A fault that stops the build: the file, and what to do about it.
@@ -55,21 +57,19 @@ struct MigrationDirectory {
             }
         }
         for pair in pairs where pair.up == nil || pair.down == nil {
-            let missing = "\(fourDigits(pair.version))_\(pair.name).\(pair.up == nil ? "up" : "down").sql"
             throw MigrationFileFault(
-                path: url.appending(path: missing).path, sentence: "this half of the migration is missing; write it")
+                path: url.appending(path: pair.fileName(pair.up == nil ? "up" : "down")).path,
+                sentence: "this half of the migration is missing; write it")
         }
         for pair in pairs where isOutsideTransaction(pair.up) != isOutsideTransaction(pair.down) {
-            let transactional =
-                "\(fourDigits(pair.version))_\(pair.name).\(isOutsideTransaction(pair.up) ? "down" : "up").sql"
             throw MigrationFileFault(
-                path: url.appending(path: transactional).path,
+                path: url.appending(path: pair.fileName(isOutsideTransaction(pair.up) ? "down" : "up")).path,
                 sentence:
                     "the other direction runs outside a transaction; begin this one with \"-- no-transaction\" too")
         }
         for pair in pairs where !servesFromIsSound(pair) {
             throw MigrationFileFault(
-                path: url.appending(path: "\(fourDigits(pair.version))_\(pair.name).up.sql").path,
+                path: url.appending(path: pair.fileName("up")).path,
                 sentence:
                     "\"-- serves-from: NNNN\" is one line of the comment at the head of the up file, and names this migration "
                     + "or one before it; correct it")

@@ -1,4 +1,3 @@
-/// A person with an Apple Account.
 struct ApplePerson: ProviderPerson {
     let name: String
     var email: String?

@@ -22,7 +22,6 @@ final class ControlMembers {
         }
     }
 
-    /// Reads a body.
     static func read<Body>(_ value: JSONValue, _ body: (ControlMembers) -> Body) throws(ControlRefusal) -> Body {
         let members = ControlMembers(value, prefix: "")
         let read = body(members)
@@ -72,7 +71,6 @@ final class ControlMembers {
         return value ?? empty
     }
 
-    /// An object with members of any type.
     func rawObject(_ name: String) -> [(name: String, value: JSONValue)] {
         value(name, "an object", \.members) ?? []
     }

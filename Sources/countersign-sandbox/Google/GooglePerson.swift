@@ -1,4 +1,3 @@
-/// A person with a Google Account.
 struct GooglePerson: ProviderPerson {
     let name: String
     var email: String?

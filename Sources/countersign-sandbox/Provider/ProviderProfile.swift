@@ -8,7 +8,6 @@ enum ProviderName: String, Sendable {
     /// The first part of the provider's paths.
     var folder: String { rawValue.lowercased() }
 
-    /// The path of the authorization page.
     var pagePath: String {
         switch self {
         case .apple: "/apple/auth/authorize"
@@ -17,7 +16,6 @@ enum ProviderName: String, Sendable {
     }
 }
 
-/// A person with an account at the provider.
 protocol ProviderPerson: Sendable {
     /// The name that tests and developers use for the person; no token has it.
     var name: String { get }

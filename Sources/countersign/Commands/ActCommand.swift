@@ -93,7 +93,6 @@ struct ActTarget<Commanded: CommandedAct>: ParsableArguments {
 }
 
 extension Act.Subject {
-    /// What one is named by.
     fileprivate var naming: String {
         switch self {
         case .account: "its id, a UUID in lower case, or its whole address"

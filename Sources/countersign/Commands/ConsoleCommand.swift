@@ -1,7 +1,6 @@
 import Administration
 import ArgumentParser
 
-/// The commands on the staff who sign in to the console with Google.
 struct ConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "console", abstract: "Looks after the staff who sign in to the console with Google.",

@@ -7,7 +7,6 @@ import JSON
 import KeyRing
 import Storage
 
-/// The command that brings people in from another system.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Brings people in from another system, and takes them back.",
@@ -131,7 +130,6 @@ func withImports<Result: Sendable>(
 }
 
 extension ImportName {
-    /// The name that an argument states.
     @Sendable static func argument(_ text: String) throws -> ImportName {
         guard let name = ImportName(text) else {
             throw ValidationError(

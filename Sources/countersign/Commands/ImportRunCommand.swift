@@ -5,7 +5,6 @@ import Foundation
 import SignIn
 import Storage
 
-/// A run of an import.
 struct ImportRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Brings people in (the word may be left out).",

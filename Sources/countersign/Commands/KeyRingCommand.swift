@@ -5,7 +5,6 @@ import Postgres
 import Storage
 import Synchronization
 
-/// The commands on the key ring.
 struct KeyRingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keyring", abstract: "Looks after the key ring.", subcommands: [Rewrap.self])

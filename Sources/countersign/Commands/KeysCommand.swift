@@ -5,7 +5,6 @@ import KeyRing
 import SignIn
 import Storage
 
-/// The commands on the keys that sign access tokens.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Looks after the keys that sign access tokens.",

@@ -4,7 +4,6 @@ import ArgumentParser
 import JSON
 import OAuthServer
 
-/// `countersign oauth-client`: the clients of the OAuth server.
 struct OAuthClientCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "oauth-client", abstract: "Makes, lists and changes the clients of the OAuth server.",

@@ -17,7 +17,6 @@ extension ConfigurationReading {
         self.init(sources: sources, section: section, fingerprints: reader.fingerprints)
     }
 
-    /// The reading of a part of the section.
     func map<Part: Sendable>(_ part: (Section) -> Part) -> ConfigurationReading<Part> {
         ConfigurationReading<Part>(sources: sources, section: part(section), fingerprints: fingerprints)
     }

@@ -6,7 +6,6 @@ import SignIn
 struct MailConfiguration: Sendable {
     let server: SMTPServer
     let from: EmailAddress
-    /// The name of the service in mails.
     let serviceName: String
     let templates: MailTemplates
 

@@ -14,7 +14,6 @@ struct ValueForm<Value: Sendable>: Sendable {
     let parse: @Sendable (RawValue) -> Value?
     /// Whether a value of a secret key really has a secret in it; a URL may have none.
     var holdsSecret: @Sendable (RawValue) -> Bool = { _ in true }
-    /// Whether a value names a file or a folder.
     var namesFile = false
     /// Whether that file is a secret as a whole.
     var namesSecret = false

@@ -68,7 +68,6 @@ struct UseCases: Sendable {
         Set(resources.configuration.with(configuration).foreignKeys.map(\.provider))
     }
 
-    /// The routes of the public listener.
     var publicRoutes: [Route] {
         let mobile = MobileAPI(
             service: signIn, web: signIn.web, oauth: oauth, publicURL: resources.configuration.server.publicURL)

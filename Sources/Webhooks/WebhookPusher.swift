@@ -81,9 +81,7 @@ actor WebhookPusher {
         mayHaveMore = stream.end.map { stream.position < $0 } ?? true
     }
 
-    private var types: Set<AccountEvent.Kind> {
-        stream.types ?? around.endpoint()?.types ?? []
-    }
+    private var types: Set<AccountEvent.Kind> { stream.types ?? around.endpoint()?.types ?? [] }
 
     private var isReplay: Bool { stream.end != nil }
 

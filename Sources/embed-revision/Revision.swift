@@ -3,9 +3,7 @@ import Foundation
 /// The search for the commit, in git's own files (gitrepository-layout(5)).
 enum Revision {
     /// The commit that the first line of a file is; nil for any other text, such as the placeholder of `git archive`.
-    static func written(in file: URL) -> String? {
-        commit(text(of: file))
-    }
+    static func written(in file: URL) -> String? { commit(text(of: file)) }
 
     /// The commit that HEAD names. Nil where there is no repository, or HEAD names a branch without a commit.
     static func checkedOut(in repository: URL) -> String? {

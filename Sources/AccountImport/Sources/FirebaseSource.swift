@@ -63,9 +63,7 @@ package struct FirebaseSource: ImportSource {
     private static func row(_ record: FirebaseRecord?) -> SourceRow {
         guard let fields = record?.fields else { return .malformed(externalID: nil, .unreadable) }
         guard !fields[0].isEmpty else { return .malformed(externalID: nil, .required("localId")) }
-        func field(_ column: Int) -> String? {
-            fields[column].isEmpty ? nil : fields[column]
-        }
+        func field(_ column: Int) -> String? { fields[column].isEmpty ? nil : fields[column] }
         var row = NeutralRow(externalID: fields[0])
         row.email = field(1)
         row.isEmailVerified = fields[2] == "true"

@@ -21,9 +21,7 @@ public struct AppFlipRequest: Sendable {
     }
 
     /// The URL to open when there is a code.
-    public func success(code: String) -> URL {
-        returnTo.adding([("code", code), ("state", state)])
-    }
+    public func success(code: String) -> URL { returnTo.adding([("code", code), ("state", state)]) }
 
     /// The URL to open when there is none.
     ///

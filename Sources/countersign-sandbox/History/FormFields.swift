@@ -33,9 +33,7 @@ struct FormFields: Sendable {
     }
 
     /// Decodes a single value, such as one half of Basic credentials (RFC 6749 §2.3.1).
-    static func decode(_ text: some StringProtocol) -> String? {
-        decode(Array(text.utf8)[...])
-    }
+    static func decode(_ text: some StringProtocol) -> String? { decode(Array(text.utf8)[...]) }
 
     private static func decode(_ octets: ArraySlice<UInt8>) -> String? {
         var decoded: [UInt8] = []

@@ -12,9 +12,7 @@ enum Redaction {
 
     static let secretHeaders: Set = ["authorization", "cookie", "proxy-authorization"]
 
-    static func fingerprint(_ secret: String) -> String {
-        fingerprint(Array(secret.utf8))
-    }
+    static func fingerprint(_ secret: String) -> String { fingerprint(Array(secret.utf8)) }
 
     static func fingerprint(_ octets: [UInt8]) -> String {
         "sha256:" + Hexadecimal.encode(SHA256.hash(octets).prefix(8))

@@ -136,9 +136,7 @@ struct MigrateCommand: AsyncParsableCommand {
 struct SchemaDiffers: Error, CustomStringConvertible {
     let faults: [MigrationFault]
 
-    var description: String {
-        faults.map(\.description).joined(separator: "\ncountersign: ")
-    }
+    var description: String { faults.map(\.description).joined(separator: "\ncountersign: ") }
 }
 
 extension MigrationEntry.State: CustomStringConvertible {

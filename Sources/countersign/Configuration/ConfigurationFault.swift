@@ -5,18 +5,14 @@ struct ConfigurationFault: Error, Equatable, CustomStringConvertible {
     let origin: ConfigurationOrigin
     let sentence: String
 
-    var description: String {
-        "\(key) (\(origin)): \(sentence)"
-    }
+    var description: String { "\(key) (\(origin)): \(sentence)" }
 }
 
 /// All faults of a configuration, so that one run shows an operator the whole list.
 struct ConfigurationFaults: Error, CustomStringConvertible {
     let faults: [ConfigurationFault]
 
-    var description: String {
-        faults.map(\.description).joined(separator: "\n")
-    }
+    var description: String { faults.map(\.description).joined(separator: "\n") }
 }
 
 /// The place where a value was found, or could have been set.

@@ -27,9 +27,7 @@ struct ConfigurationReader {
         sources.value(of: setting.name).map { parse($0.raw, setting, origin: $0.origin) }
     }
 
-    func isSet(_ name: String) -> Bool {
-        sources.value(of: name) != nil
-    }
+    func isSet(_ name: String) -> Bool { sources.value(of: name) != nil }
 
     /// Whether a fault of the key is recorded already.
     func isRefused(_ name: String) -> Bool { faults.contains { $0.key == name } }
@@ -73,9 +71,7 @@ extension ConfigurationSources {
     }
 
     /// The names in a list of names, which determine what keys there are.
-    func names(in list: Setting<[String]>) -> [String] {
-        value(of: list.name)?.raw.list ?? []
-    }
+    func names(in list: Setting<[String]>) -> [String] { value(of: list.name)?.raw.list ?? [] }
 
     /// Every key that there is under these names.
     var rows: [any SettingRow] { Settings.rows(names(in:)) }

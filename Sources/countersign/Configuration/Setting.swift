@@ -58,9 +58,7 @@ extension Setting: SettingRow {
 
     var isList: Bool { Value.self == [String].self }
 
-    func accepts(_ raw: RawValue) -> Bool {
-        form.parse(raw) != nil
-    }
+    func accepts(_ raw: RawValue) -> Bool { form.parse(raw) != nil }
 
     /// The fault of a value that the key can't have.
     func sentence(refusing raw: RawValue) -> String {

@@ -28,7 +28,5 @@ struct WebAddress {
     /// The path of a URL; empty where there is none.
     static func path(of text: String) -> String { URLComponents(string: text)?.percentEncodedPath ?? "" }
 
-    var isLoopback: Bool {
-        host.isLoopbackHost
-    }
+    var isLoopback: Bool { host.isLoopbackHost }
 }

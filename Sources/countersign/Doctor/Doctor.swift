@@ -88,7 +88,7 @@ extension [Finding] {
     /// A line each, what is wrong first, in columns.
     var lines: [String] {
         let width = map(\.status.rawValue.utf8.count).max() ?? 0
-        return [Finding.Status.failure, .warning, .ok, .note].flatMap { status in
+        return Finding.Status.allCases.reversed().flatMap { status in
             filter { $0.status == status }.map { $0.line(padded: width) }
         }
     }

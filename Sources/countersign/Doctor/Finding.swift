@@ -2,7 +2,8 @@ import Curl
 
 /// A finding of a check: one line for the operator.
 struct Finding: Sendable, Equatable {
-    enum Status: String, Comparable, Sendable {
+    /// What is worse comes later.
+    enum Status: String, CaseIterable, Comparable, Sendable {
         /// Something to know or to do that can't be checked from here.
         case note
         case ok
@@ -11,14 +12,7 @@ struct Finding: Sendable, Equatable {
 
         static func < (one: Status, other: Status) -> Bool { one.rank < other.rank }
 
-        private var rank: Int {
-            switch self {
-            case .note: 0
-            case .ok: 1
-            case .warning: 2
-            case .failure: 3
-            }
-        }
+        private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
     }
 
     let check: CheckName

@@ -49,7 +49,7 @@ struct ConfigurationSources: Sendable {
     }
 
     /// Whether others than its owner can open the file that has a key.
-    func isExposed(_ name: String) -> Bool { file(of: name)?.isSecret == false }
+    func isExposed(_ name: String) -> Bool { file(of: name).map { !$0.isSecret } ?? false }
 
     /// The full names of all keys in the file.
     var fileKeys: [String] {

@@ -90,10 +90,7 @@ struct AccountCommand: AsyncParsableCommand {
         }
     }
 
-    enum CancelReplaceEmail: CommandedAct {
-        typealias Input = OptionalReason
-        static let act = Act.cancelEmailReplacement
-    }
+    enum CancelReplaceEmail: CommandedAct { static let act = Act.cancelEmailReplacement }
 
     enum Rename: CommandedAct {
         struct Input: ActArguments {
@@ -111,10 +108,7 @@ struct AccountCommand: AsyncParsableCommand {
         static let act = Act.renameAccount
     }
 
-    enum SendCode: CommandedAct {
-        typealias Input = OptionalReason
-        static let act = Act.mailCode
-    }
+    enum SendCode: CommandedAct { static let act = Act.mailCode }
 
     enum UnlinkClient: CommandedAct {
         struct Input: ActArguments {
@@ -162,10 +156,7 @@ struct SessionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session", abstract: "Acts on people's sessions.", subcommands: [ActCommand<End>.self])
 
-    enum End: CommandedAct {
-        typealias Input = OptionalReason
-        static let act = Act.endSession
-    }
+    enum End: CommandedAct { static let act = Act.endSession }
 }
 
 extension EmailAddress: ExpressibleByArgument {

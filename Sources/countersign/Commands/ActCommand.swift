@@ -2,9 +2,9 @@ import Accounts
 import Administration
 import ArgumentParser
 
-/// Which act a command does, and what it takes.
+/// Which act a command does, and what it takes: a reason that may be left out, unless it says otherwise.
 protocol CommandedAct: Sendable {
-    associatedtype Input: ActArguments
+    associatedtype Input: ActArguments = OptionalReason
     static var act: Act { get }
     /// What a record that comes of it is printed as.
     static func line(of record: any AdminRecord) -> String

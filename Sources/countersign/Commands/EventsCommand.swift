@@ -45,10 +45,7 @@ struct EventsCommand: AsyncParsableCommand {
         }
     }
 
-    enum Replay: CommandedAct {
-        typealias Input = OptionalReason
-        static let act = Act.replayEvent
-    }
+    enum Replay: CommandedAct { static let act = Act.replayEvent }
 }
 
 extension StoredProviderEvent.Status: ExpressibleByArgument {}

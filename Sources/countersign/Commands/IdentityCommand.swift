@@ -67,10 +67,7 @@ struct IdentityCommand: AsyncParsableCommand {
         static let act = Act.unblockIdentity
     }
 
-    enum Unlink: CommandedAct {
-        typealias Input = OptionalReason
-        static let act = Act.unlinkIdentity
-    }
+    enum Unlink: CommandedAct { static let act = Act.unlinkIdentity }
 }
 
 extension BlockedIdentity {

@@ -26,10 +26,7 @@ struct RevocationCommand: AsyncParsableCommand {
         }
     }
 
-    enum Retry: CommandedAct {
-        typealias Input = OptionalReason
-        static let act = Act.retryRevocation
-    }
+    enum Retry: CommandedAct { static let act = Act.retryRevocation }
 }
 
 extension OutboxStatus: ExpressibleByArgument {}

@@ -43,15 +43,9 @@ struct WebhooksCommand: AsyncParsableCommand {
         }
     }
 
-    enum Pause: CommandedAct {
-        typealias Input = OptionalReason
-        static let act = Act.pauseWebhook
-    }
+    enum Pause: CommandedAct { static let act = Act.pauseWebhook }
 
-    enum Resume: CommandedAct {
-        typealias Input = OptionalReason
-        static let act = Act.resumeWebhook
-    }
+    enum Resume: CommandedAct { static let act = Act.resumeWebhook }
 
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -1,5 +1,4 @@
 import Accounts
-import Logging
 import Migrator
 import Postgres
 import Storage
@@ -13,13 +12,11 @@ extension Doctor {
     private static let commitAdvice = "ALTER ROLE … SET synchronous_commit = on, for the role of postgres.url"
 
     @Sendable func database() async -> [Finding] {
-        await withDatabase { database, logger in
-            await findings(of: database, Migrator(database: database, logger: logger))
-        }
+        await withDatabase { await findings(of: $0, Migrator(database: $0, logger: .quiet)) }
     }
 
     /// Runs the body with one connection, whose time-outs are shorter than that of a check.
-    func withDatabase(_ body: (Database, Logger) async -> [Finding]) async -> [Finding] {
+    func withDatabase(_ body: (Database) async -> [Finding]) async -> [Finding] {
         var settings = Database.Configuration(configuration.database)
         settings.poolSize = 1
         settings.acquireTimeout = .seconds(4)
@@ -27,7 +24,7 @@ extension Doctor {
         settings.statementTimeout = .seconds(4)
         settings.applicationName = "countersign doctor"
         let database = Database(configuration: settings, logger: .quiet)
-        let findings = await body(database, .quiet)
+        let findings = await body(database)
         await database.shutdown()
         return findings
     }
@@ -37,9 +34,9 @@ extension Doctor {
     func withSchema(
         _ check: CheckName, _ leftOut: String, _ body: (Database) async throws -> [Finding]
     ) async -> [Finding] {
-        await withDatabase { database, logger in
+        await withDatabase { database in
             do {
-                guard try await Migrator(database: database, logger: logger).servingFaults().isEmpty else {
+                guard try await Migrator(database: database, logger: .quiet).servingFaults().isEmpty else {
                     return .note(check, "\(leftOut): the schema is not the one that this program needs")
                 }
                 return try await body(database)

@@ -33,7 +33,7 @@ struct ConfigurationReload: Service, CustomStringConvertible {
         let outcomes = CaseCounters<Outcome>(label: "countersign_configuration_reloads_total", by: "outcome")
         let lastSuccess = Gauge(label: "countersign_configuration_last_reload_successful")
         lastSuccess.record(1)
-        var running = start.reloadable
+        var running = start.map(\.reloadable)
         for await _ in hangups.cancelOnGracefulShutdown() {
             let outcome = await reload(&running)
             outcomes.count(outcome)
@@ -96,9 +96,4 @@ struct ConfigurationReload: Service, CustomStringConvertible {
         logger.notice(
             "configuration reloaded", metadata: ["changed": "\(reloaded.changed.joined(separator: ", "))"])
     }
-}
-
-extension ConfigurationReading<ServiceConfiguration> {
-    /// The part that can change.
-    fileprivate var reloadable: ConfigurationReading<ReloadableConfiguration> { map(\.reloadable) }
 }

@@ -44,12 +44,12 @@ struct ConfigurationSources: Sendable {
     func value(of name: String) -> (raw: RawValue, origin: ConfigurationOrigin)? {
         let variable = variable(for: name)
         if let text = environment[variable] { return (.text(text), .environment(variable)) }
-        guard let file = file(of: name), let raw = file.value(of: name) else { return nil }
+        guard let file = source(of: name), let raw = file.value(of: name) else { return nil }
         return (raw, .file(file.path))
     }
 
     /// Whether others than its owner can open the file that has a key.
-    func isExposed(_ name: String) -> Bool { file(of: name).map { !$0.isSecret } ?? false }
+    func isExposed(_ name: String) -> Bool { source(of: name).map { !$0.isSecret } ?? false }
 
     /// The full names of all keys in the file.
     var fileKeys: [String] {
@@ -73,9 +73,9 @@ struct ConfigurationSources: Sendable {
 
     /// The folder from which relative paths of the file count that has a key. Nil where the configuration came through a
     /// pipe: they count from where the program is started.
-    func folder(of name: String) -> String? { file(of: name)?.folder }
+    func folder(of name: String) -> String? { source(of: name)?.folder }
 
-    private func file(of name: String) -> ConfigurationFile? { kept.names.contains(name) ? kept.file : file }
+    private func source(of name: String) -> ConfigurationFile? { kept.names.contains(name) ? kept.file : file }
 
     /// The path that a key names.
     func path(of row: any SettingRow) -> String? {

@@ -7,11 +7,7 @@ package import Postgres
 /// allowance's period divided by its count; a draw that would postpone it beyond now plus the period is refused. So a
 /// whole allowance may be drawn at once and is replenished evenly (the generic cell rate algorithm).
 package struct RateLimitStore: Sendable {
-    private let database: Database
-
-    package init(database: Database) {
-        self.database = database
-    }
+    let database: Database
 
     /// Draws one from the allowance.
     ///

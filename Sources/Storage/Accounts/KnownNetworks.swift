@@ -8,11 +8,7 @@ package import Postgres
 /// was there before the mailbox's reader cleared the account or took it over, or reset its password, or before an
 /// administrator replaced its address, doesn't count.
 package struct KnownNetworks: Sendable {
-    private let database: Database
-
-    package init(database: Database) {
-        self.database = database
-    }
+    let database: Database
 
     /// - Parameters:
     ///   - network: an IPv4 /24 or IPv6 /64, as the audit trail has it.

@@ -1,5 +1,5 @@
 package import Accounts
-package import KeyRing
+import KeyRing
 import OpenSSL
 package import Postgres
 
@@ -13,12 +13,7 @@ package import Postgres
 /// ```
 package struct ProviderEventStore: Sendable {
     let database: Database
-    private let keyRing: KeyRing
-
-    package init(database: Database, keyRing: KeyRing) {
-        self.database = database
-        self.keyRing = keyRing
-    }
+    let keyRing: KeyRing
 
     /// Stores the events of one token.
     ///

@@ -37,12 +37,7 @@ package struct EmailCodeRequest: Sendable {
 /// ```
 package struct EmailCodeStore: Sendable {
     let database: Database
-    let knownNetworks: KnownNetworks
-
-    package init(database: Database) {
-        self.database = database
-        knownNetworks = KnownNetworks(database: database)
-    }
+    var knownNetworks: KnownNetworks { KnownNetworks(database: database) }
 
     /// Makes a code, or mails the live one again, as ``EmailCodeRules`` decides. The work is the same whether or not an
     /// account has the address: that is looked up when the mail is made.

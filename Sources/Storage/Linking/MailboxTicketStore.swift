@@ -4,11 +4,7 @@ package import Postgres
 /// `mailbox_tickets`, and the two transactions that spend one. A spent or cancelled ticket is deleted. A row under the
 /// hash of a link ticket is part of that one (``LinkTicket/readMailbox``), and no ticket of its own.
 package struct MailboxTicketStore: Sendable {
-    private let database: Database
-
-    package init(database: Database) {
-        self.database = database
-    }
+    let database: Database
 
     /// The ticket, if it can still be spent, and the account that its person has been shown.
     package func open(

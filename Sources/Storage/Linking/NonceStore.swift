@@ -4,11 +4,7 @@ package import Postgres
 /// `nonces`: the nonces of ours that have been spent. An unspent one is not stored.
 /// A row is kept until no process can still take the nonce for fresh.
 package struct NonceStore: Sendable {
-    private let database: Database
-
-    package init(database: Database) {
-        self.database = database
-    }
+    let database: Database
 
     /// - Parameter hash: the nonce's SHA-256.
     /// - Returns: whether it was unspent. A concurrent call with the same nonce waits for the outcome of this one.

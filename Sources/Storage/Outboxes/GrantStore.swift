@@ -1,5 +1,5 @@
 package import Accounts
-package import KeyRing
+import KeyRing
 package import Postgres
 
 /// A grant that is due for a check.
@@ -22,13 +22,8 @@ package struct GrantCheck: Sendable {
 ///                                                         └──its token is dead──▶ no row
 /// ```
 package struct GrantStore: Sendable {
-    private let database: Database
-    private let keyRing: KeyRing
-
-    package init(database: Database, keyRing: KeyRing) {
-        self.database = database
-        self.keyRing = keyRing
-    }
+    let database: Database
+    let keyRing: KeyRing
 
     /// Stores the grant with the identity, in the place of an earlier one of the same client.
     ///

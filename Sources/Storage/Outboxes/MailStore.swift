@@ -1,14 +1,10 @@
 import Accounts
-package import Postgres
+import Postgres
 
 /// The mails of `outbox`.
 package struct MailStore: Sendable {
     let database: Database
     var outbox: Outbox { Outbox(database: database, kind: .mail) }
-
-    package init(database: Database) {
-        self.database = database
-    }
 
     /// Enqueues a mail in the transaction that decides it.
     static func enqueue(

@@ -1,5 +1,5 @@
 package import Accounts
-package import KeyRing
+import KeyRing
 package import Postgres
 
 /// A revocation that this process has claimed, with the tokens that are left to revoke.
@@ -49,11 +49,6 @@ package struct RevocationStore: Sendable {
     let database: Database
     let keyRing: KeyRing
     private var outbox: Outbox { Outbox(database: database, kind: .revocation) }
-
-    package init(database: Database, keyRing: KeyRing) {
-        self.database = database
-        self.keyRing = keyRing
-    }
 
     // MARK: - Work
 

@@ -1,5 +1,5 @@
 package import Accounts
-package import KeyRing
+import KeyRing
 package import Postgres
 
 /// A web flow about to be opened.
@@ -105,11 +105,6 @@ package struct WebFlowStore: Sendable {
     let database: Database
     let keyRing: KeyRing
     var seal: WebFlowSeal { WebFlowSeal(keyRing: keyRing) }
-
-    package init(database: Database, keyRing: KeyRing) {
-        self.database = database
-        self.keyRing = keyRing
-    }
 
     package func open(_ flow: NewWebFlow, by call: Call) async throws -> StoredWebFlow {
         let errand = try flow.errand.map { try seal.seal($0, .errand, of: flow.id) }

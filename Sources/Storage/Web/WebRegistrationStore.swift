@@ -1,16 +1,12 @@
 package import Accounts
-package import KeyRing
+import KeyRing
 package import Postgres
 
 /// `web_registrations`: what people who register have typed, for as long as the code is good that they were mailed.
 package struct WebRegistrationStore: Sendable {
-    private let database: Database
-    private let seal: WebFlowSeal
-
-    package init(database: Database, keyRing: KeyRing) {
-        self.database = database
-        seal = WebFlowSeal(keyRing: keyRing)
-    }
+    let database: Database
+    let keyRing: KeyRing
+    private var seal: WebFlowSeal { WebFlowSeal(keyRing: keyRing) }
 
     private struct Form: Codable {
         let passwordHash: String

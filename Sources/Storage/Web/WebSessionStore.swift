@@ -4,11 +4,7 @@ package import Postgres
 /// `web_sessions`: the cookies of browser sessions. Such a session is a row of `sessions` as any other, whose end moves
 /// with each use, and whatever ends sessions ends it.
 package struct WebSessionStore: Sendable {
-    private let database: Database
-
-    package init(database: Database) {
-        self.database = database
-    }
+    let database: Database
 
     /// Makes a session that was just opened one of a browser: it ends when it is not used.
     ///

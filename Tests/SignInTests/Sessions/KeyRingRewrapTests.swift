@@ -67,7 +67,7 @@ import Testing
                 clientID: ProviderClientID(SignInFixture.googleClient), refreshToken: "1//the-same-token",
                 exchangedAt: fixture.clock.now(), checkAt: nil)
             let key = IdentityKey(provider: .google, realm: .main, subject: try #require(ProviderSubject(subject)))
-            let isKept = try await GrantStore(database: fixture.database, keyRing: ring).keep(
+            let isKept = try await ServiceDatabase(fixture.database, keyRing: ring).grants.keep(
                 grant, for: key, by: .at(fixture.clock.now()))
             #expect(isKept)
         }
@@ -143,7 +143,7 @@ import Testing
 
     @Test func `a grant that is replaced meanwhile keeps its newest token`() async throws {
         try await fixture.database.insertGrants(200, under: rings.first)
-        let old = GrantStore(database: fixture.database, keyRing: try rings.first)
+        let old = ServiceDatabase(fixture.database, keyRing: try rings.first).grants
         let replacing = Task {
             for number in 1...5 {
                 for subject in 0..<200 {

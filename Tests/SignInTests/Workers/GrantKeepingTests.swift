@@ -109,7 +109,7 @@ import Testing
         try await fixture.deleteAccount(account)
         for (keyRing, status) in [(new, "pending"), (both, "done")] {
             let revocations = RevocationWorker(
-                store: RevocationStore(database: fixture.database, keyRing: keyRing),
+                store: ServiceDatabase(fixture.database, keyRing: keyRing).revocations,
                 endpoints: fixture.endpoints, clock: fixture.clock, logger: .silent)
             #expect(try await revocations.attemptDue(at: .apple) == 1)
             let row = try await fixture.revocationRows()[0]

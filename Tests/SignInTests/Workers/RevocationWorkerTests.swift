@@ -162,7 +162,7 @@ import Testing
         try await fixture.sandbox.fail("/apple/auth/revoke", .delay(milliseconds: 100))
         let shares = try await concurrently(1...2) { _ -> Int in
             let process = RevocationWorker(
-                store: RevocationStore(database: fixture.database, keyRing: fixture.keyRing),
+                store: fixture.storage.revocations,
                 endpoints: fixture.endpoints, clock: fixture.clock, logger: .silent)
             var share = 0
             while case let claimed = try await process.attemptDue(at: .apple), claimed > 0 { share += claimed }

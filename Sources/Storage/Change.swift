@@ -74,6 +74,37 @@ extension ChangeView {
     var cause: AccountEvent.Cause { AccountEvent.Cause(change.call.origin) }
 }
 
+/// The views; ``Links`` is with its store. What is done by one is an extension of it, beside the store of its tables.
+extension Change {
+    var accounts: Accounts { Accounts(change: self) }
+    var identities: Identities { Identities(change: self) }
+    var emailReplacements: EmailReplacements { EmailReplacements(change: self) }
+    var sessions: Sessions { Sessions(change: self) }
+    var emailCodes: EmailCodes { EmailCodes(change: self) }
+    var mailboxTickets: MailboxTickets { MailboxTickets(change: self) }
+    var webFlows: WebFlows { WebFlows(change: self) }
+    var mail: Mail { Mail(change: self) }
+    var revocations: Revocations { Revocations(change: self) }
+    var providerEvents: ProviderEvents { ProviderEvents(change: self) }
+    var oauthClients: OAuthClients { OAuthClients(change: self) }
+    var oauthGrants: OAuthGrants { OAuthGrants(change: self) }
+    var signingKeys: SigningKeys { SigningKeys(change: self) }
+
+    struct Accounts: ChangeView { let change: Change }
+    struct Identities: ChangeView { let change: Change }
+    struct EmailReplacements: ChangeView { let change: Change }
+    struct Sessions: ChangeView { let change: Change }
+    struct EmailCodes: ChangeView { let change: Change }
+    struct MailboxTickets: ChangeView { let change: Change }
+    struct WebFlows: ChangeView { let change: Change }
+    struct Mail: ChangeView { let change: Change }
+    struct Revocations: ChangeView { let change: Change }
+    struct ProviderEvents: ChangeView { let change: Change }
+    struct OAuthClients: ChangeView { let change: Change }
+    struct OAuthGrants: ChangeView { let change: Change }
+    struct SigningKeys: ChangeView { let change: Change }
+}
+
 extension Database {
     /// Runs `body` as one transaction on behalf of a call; again, at most twice, after a serialization failure or a
     /// deadlock.

@@ -165,8 +165,3 @@ package struct AccountStore: Sendable {
             "UPDATE accounts SET display_name = \(name.text) WHERE account_id = \(id) AND display_name IS NULL") == 1
     }
 }
-
-extension Change {
-    var accounts: Accounts { Accounts(change: self) }
-    struct Accounts: ChangeView { let change: Change }
-}

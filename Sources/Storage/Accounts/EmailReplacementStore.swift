@@ -125,11 +125,6 @@ extension EmailReplacementStore {
     }
 }
 
-extension Change {
-    var emailReplacements: EmailReplacements { EmailReplacements(change: self) }
-    struct EmailReplacements: ChangeView { let change: Change }
-}
-
 extension Change.EmailReplacements {
     /// Ends a replacement, if there is one, because of another change of the account, which the caller has locked.
     func end(of id: AccountID, because reason: EmailReplacementStore.EndReason) async throws(PostgresError) {

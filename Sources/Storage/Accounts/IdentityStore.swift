@@ -249,8 +249,3 @@ package struct IdentityStore: Sendable {
 extension PostgresError {
     fileprivate var isForeignKeyViolation: Bool { code == .server(sqlState: "23503") }
 }
-
-extension Change {
-    var identities: Identities { Identities(change: self) }
-    struct Identities: ChangeView { let change: Change }
-}

@@ -95,8 +95,3 @@ package struct ProviderEventStore: Sendable {
             from: "provider_events", where: "received_at < \(time) AND status <> 'pending'", limit: limit)
     }
 }
-
-extension Change {
-    var providerEvents: ProviderEvents { ProviderEvents(change: self) }
-    struct ProviderEvents: ChangeView { let change: Change }
-}

@@ -205,11 +205,6 @@ package struct SigningKeyStore: Sendable {
     }
 }
 
-extension Change {
-    var signingKeys: SigningKeys { SigningKeys(change: self) }
-    struct SigningKeys: ChangeView { let change: Change }
-}
-
 extension Change.SigningKeys {
     fileprivate func insert(_ key: StoredSigningKey) async throws(PostgresError) {
         _ = try await change.execute(

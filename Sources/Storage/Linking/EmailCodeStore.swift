@@ -96,11 +96,6 @@ package struct EmailCodeStore: Sendable {
     }
 }
 
-extension Change {
-    var emailCodes: EmailCodes { EmailCodes(change: self) }
-    struct EmailCodes: ChangeView { let change: Change }
-}
-
 extension Change.EmailCodes {
     /// The same in a transaction, which makes other requests and tries for the address wait.
     func request(

@@ -146,11 +146,6 @@ package struct MailboxTicketStore: Sendable {
     }
 }
 
-extension Change {
-    var mailboxTickets: MailboxTickets { MailboxTickets(change: self) }
-    struct MailboxTickets: ChangeView { let change: Change }
-}
-
 extension Change.MailboxTickets {
     func insert(
         _ ticket: MailboxTicket, showing shown: ShownAccount, hash: SecretHash, recording event: AuditEvent

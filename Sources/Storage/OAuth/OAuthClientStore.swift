@@ -164,11 +164,6 @@ extension OAuthScopes {
     }
 }
 
-extension Change {
-    var oauthClients: OAuthClients { OAuthClients(change: self) }
-    struct OAuthClients: ChangeView { let change: Change }
-}
-
 extension Change.OAuthClients {
     fileprivate func lock(_ id: OAuthClientID) async throws(PostgresError) -> OAuthClient? {
         // What refers to a client need not wait.

@@ -178,11 +178,6 @@ package struct OAuthGrantStore: Sendable {
     }
 }
 
-extension Change {
-    var oauthGrants: OAuthGrants { OAuthGrants(change: self) }
-    struct OAuthGrants: ChangeView { let change: Change }
-}
-
 extension Change.OAuthGrants {
     /// Links a client to the account of a session and issues its code.
     func issue(_ code: NewOAuthCode, in session: Session) async throws {

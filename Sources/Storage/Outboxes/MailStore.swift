@@ -35,11 +35,6 @@ package struct MailStore: Sendable {
     }
 }
 
-extension Change {
-    var mail: Mail { Mail(change: self) }
-    struct Mail: ChangeView { let change: Change }
-}
-
 extension Change.Mail {
     /// Enqueues a notice to each of the addresses once, or none when mail is switched off.
     func notify(

@@ -213,11 +213,6 @@ package struct RevocationStore: Sendable {
     }
 }
 
-extension Change {
-    var revocations: Revocations { Revocations(change: self) }
-    struct Revocations: ChangeView { let change: Change }
-}
-
 extension Change.Revocations {
     /// Enqueues the end of the person's authorization, in the transaction that decides it. With it ends every grant of
     /// the subject, whether an identity or a link ticket holds it.

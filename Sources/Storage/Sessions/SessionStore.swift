@@ -138,11 +138,6 @@ extension NewSession {
     }
 }
 
-extension Change {
-    var sessions: Sessions { Sessions(change: self) }
-    struct Sessions: ChangeView { let change: Change }
-}
-
 extension Change.Sessions {
     /// Ends sessions, and records it in the same statement.
     ///

@@ -362,8 +362,3 @@ struct WebFlowRow: Sendable {
         return flow
     }
 }
-
-extension Change {
-    var webFlows: WebFlows { WebFlows(change: self) }
-    struct WebFlows: ChangeView { let change: Change }
-}

@@ -62,11 +62,9 @@ extension DatabaseInspection {
             (SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY grant_id LIMIT \(Self.sampleSize))
             UNION ALL
             (SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY grant_id DESC LIMIT \(Self.sampleSize))
-            """
-        ) { row throws(PostgresError) in
-            let (id, sealed) = try row.decode(GrantID.self, [UInt8].self)
-            return SealedSample(
-                .grants, sealed, row: id.description, for: .grants, at: SealedGrant.location(id), keyRing)
+            """, as: GrantID.self, [UInt8].self
+        ).map { id, sealed in
+            SealedSample(.grants, sealed, row: id.description, for: .grants, at: SealedGrant.location(id), keyRing)
         }
     }
 
@@ -83,10 +81,9 @@ extension DatabaseInspection {
             UNION ALL
             SELECT key_id, seal_number::text, true FROM audit_head
             ORDER BY 3, 1
-            """
-        ) { row throws(PostgresError) in
-            let (keyID, number, isHead) = try row.decode(String.self, String.self, Bool.self)
-            return SealedSample(
+            """, as: String.self, String.self, Bool.self
+        ).map { keyID, number, isHead in
+            SealedSample(
                 kind: isHead ? .auditHead : .auditSeals, keyID: keyID, row: number,
                 state: keyRing.subkey(keyID, for: .audit) == nil ? .unknown : .known)
         }

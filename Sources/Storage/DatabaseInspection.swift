@@ -72,14 +72,8 @@ package struct DatabaseInspection: Sendable {
             """
             SELECT current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean,
                 current_setting('synchronous_commit'), current_setting('synchronous_standby_names') <> ''
-            """
-        ) { row throws(PostgresError) in
-            let (fsync, fullPageWrites, commit, hasStandby) = try row.decode(
-                Bool.self, Bool.self, String.self, Bool.self)
-            return Durability(
-                fsync: fsync, fullPageWrites: fullPageWrites, synchronousCommit: commit,
-                hasSynchronousStandby: hasStandby)
-        }[0]
+            """, as: Bool.self, Bool.self, String.self, Bool.self
+        ).map(Durability.init)[0]
     }
 
     /// - Parameter now: read before and after the database is asked for its time.
@@ -90,10 +84,8 @@ package struct DatabaseInspection: Sendable {
                 current_setting('server_encoding'),
                 pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean,
                 COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
-            """
-        ) { row throws(PostgresError) in
-            try row.decode(String.self, Int32.self, String.self, Bool.self, Bool.self)
-        }[0]
+            """, as: String.self, Int32.self, String.self, Bool.self, Bool.self
+        )[0]
         let connectionLimit = try await connectionLimit()
         let durability = try await durability()
         // The pool is connected by now, so connecting doesn't count.
@@ -115,11 +107,8 @@ extension DatabaseInspection {
                 current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
             FROM pg_roles, pg_database
             WHERE rolname = current_user AND datname = current_database()
-            """
-        ) { row throws(PostgresError) in
-            let (role, database, server) = try row.decode(Int32?.self, Int32?.self, Int32.self)
-            return ConnectionLimit(role: role, database: database, server: server)
-        }[0]
+            """, as: Int32?.self, Int32?.self, Int32.self
+        ).map(ConnectionLimit.init)[0]
     }
 
     package func connections() async throws(PostgresError) -> [ServiceConnections] {
@@ -131,12 +120,7 @@ extension DatabaseInspection {
             GROUP BY 1, 2
             ORDER BY 1, 2
             LIMIT 200
-            """
-        ) { row throws(PostgresError) in
-            let (address, program, count, since) = try row.decode(
-                String?.self, String.self, Int64.self, Timestamp.self)
-            return ServiceConnections(
-                address: address, program: program, connections: Int(count), since: since)
-        }
+            """, as: String?.self, String.self, Int.self, Timestamp.self
+        ).map(ServiceConnections.init)
     }
 }

@@ -25,11 +25,8 @@ extension AccountStore {
             JOIN accounts a ON a.account_id = i.account_id
             WHERE i.provider = \(identity.key.provider.rawValue) AND i.realm = \(identity.key.realm.text)
                 AND i.subject = \(identity.key.subject.text)
-            """
-        ) { row throws(PostgresError) in
-            let (id, decision) = try row.decode(AccountID.self, KnownIdentityDecision.self)
-            return (accountID: id, decision: decision)
-        }.first
+            """, as: AccountID.self, KnownIdentityDecision.self
+        ).first.map { (accountID: $0, decision: $1) }
     }
 
     /// Whether a token of that time may lead to the account by its address, without a proof of the account.
@@ -41,8 +38,7 @@ extension AccountStore {
         _ issuedAt: Timestamp, for accountID: AccountID, in session: some PostgresSession
     ) async throws(PostgresError) -> Bool {
         let cutoffs = try await session.query(
-            "SELECT tokens_not_before FROM accounts WHERE account_id = \(accountID)"
-        ) { row throws(PostgresError) in ProofCutoff(tokens: try row.decode(Timestamp?.self)) }
-        return cutoffs.first?.admits(issuedAt: issuedAt) ?? false
+            "SELECT tokens_not_before FROM accounts WHERE account_id = \(accountID)", as: Timestamp?.self)
+        return cutoffs.first.map { ProofCutoff(tokens: $0).admits(issuedAt: issuedAt) } ?? false
     }
 }

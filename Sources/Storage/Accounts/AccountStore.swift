@@ -28,12 +28,18 @@ package struct AccountStore: Sendable {
     }
 
     static func account(_ id: AccountID, in session: some PostgresSession) async throws(PostgresError) -> Account? {
+        try await account(where: "a.account_id = \(id)", in: session)
+    }
+
+    private static func account(
+        where condition: SQL, in session: some PostgresSession
+    ) async throws(PostgresError) -> Account? {
         let rows = try await session.query(
             """
             SELECT \(AccountRow.columns)
             FROM accounts a
             LEFT JOIN identities i ON i.account_id = a.account_id
-            WHERE a.account_id = \(id)
+            WHERE \(condition)
             ORDER BY i.created_at, i.identity_id
             """
         ) { row throws(PostgresError) in try AccountRow(row) }
@@ -41,17 +47,13 @@ package struct AccountStore: Sendable {
     }
 
     package func passwordCredential(for email: EmailAddress) async throws(PostgresError) -> PasswordCredential? {
-        let rows = try await database.query(
+        try await database.query(
             """
             SELECT account_id, password_hash, status
             FROM accounts
             WHERE email = \(email.text)
-            """
-        ) { row throws(PostgresError) in
-            let (id, hash, status) = try row.decode(AccountID.self, PasswordHash?.self, Account.Status.self)
-            return PasswordCredential(accountID: id, passwordHash: hash, status: status)
-        }
-        return rows.first
+            """, as: AccountID.self, PasswordHash?.self, Account.Status.self
+        ).first.map(PasswordCredential.init)
     }
 
     /// Replaces a hash that came with an import by one of ours, of the same password, if it still is the account's. With that
@@ -93,9 +95,8 @@ package struct AccountStore: Sendable {
     }
 
     package func isEmailHeld(_ email: EmailAddress) async throws(PostgresError) -> Bool {
-        let rows = try await database.query(
-            "SELECT EXISTS (SELECT FROM accounts WHERE email = \(email.text))", as: Bool.self)
-        return rows.first ?? false
+        try await database.query("SELECT EXISTS (SELECT FROM accounts WHERE email = \(email.text))", as: Bool.self)
+            .first ?? false
     }
 
     /// The account that has the address.
@@ -106,16 +107,7 @@ package struct AccountStore: Sendable {
     static func holder(
         of email: EmailAddress, in session: some PostgresSession
     ) async throws(PostgresError) -> Account? {
-        let rows = try await session.query(
-            """
-            SELECT \(AccountRow.columns)
-            FROM accounts a
-            LEFT JOIN identities i ON i.account_id = a.account_id
-            WHERE a.email = \(email.text)
-            ORDER BY i.created_at, i.identity_id
-            """
-        ) { row throws(PostgresError) in try AccountRow(row) }
-        return AccountRow.account(rows)
+        try await account(where: "a.email = \(email.text)", in: session)
     }
 
     /// Creates an account with a password and signs it in.

@@ -32,15 +32,11 @@ package struct EmailReplacementStore: Sendable {
             SELECT account_id, email, created_at, due_at, requested_by
             FROM email_replacements
             WHERE account_id = ANY (\(ids))
-            """
-        ) { row throws(PostgresError) in
-            let (id, email, requestedAt, dueAt, requestedBy) = try row.decode(
-                AccountID.self, EmailAddress.self, Timestamp.self, Timestamp.self, String?.self)
-            return (
-                id, EmailReplacement(email: email, requestedAt: requestedAt, dueAt: dueAt, requestedBy: requestedBy)
-            )
-        }
-        return Dictionary(uniqueKeysWithValues: rows)
+            """, as: AccountID.self, EmailAddress.self, Timestamp.self, Timestamp.self, String?.self)
+        return Dictionary(
+            uniqueKeysWithValues: rows.map { id, email, requestedAt, dueAt, requestedBy in
+                (id, EmailReplacement(email: email, requestedAt: requestedAt, dueAt: dueAt, requestedBy: requestedBy))
+            })
     }
 
     /// Stores the address that takes the place of the account's in a day, and notifies every mailbox of the account. A

@@ -34,10 +34,7 @@ extension DatabaseInspection {
             GROUP BY h.cost
             ORDER BY count(*) DESC
             LIMIT \(limit)
-            """
-        ) { row throws(PostgresError) in
-            let (count, example) = try row.decode(Int.self, String.self)
-            return StoredForeignPasswords(count: count, example: example)
-        }
+            """, as: Int.self, String.self
+        ).map(StoredForeignPasswords.init)
     }
 }

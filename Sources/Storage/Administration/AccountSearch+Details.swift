@@ -24,11 +24,8 @@ extension AccountSearch {
             FROM provider_grants
             WHERE identity_id = ANY (\(account.identities.map(\.id)))
             ORDER BY created_at, grant_id
-            """
-        ) { row throws(PostgresError) in
-            let (identity, client, createdAt) = try row.decode(IdentityID.self, ProviderClientID.self, Timestamp.self)
-            return HeldGrant(identityID: identity, clientID: client, createdAt: createdAt)
-        }
+            """, as: IdentityID.self, ProviderClientID.self, Timestamp.self
+        ).map(HeldGrant.init)
         let addresses = Set(account.mailboxes.compactMap { $0?.text } + [account.email?.text].compactMap(\.self))
         let mails = try await database.query(
             """

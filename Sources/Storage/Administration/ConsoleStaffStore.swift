@@ -27,11 +27,8 @@ package struct ConsoleStaffStore: Sendable {
             DELETE FROM console_flows
             WHERE flow_hash = \(flow)
             RETURNING destination, created_at > now() - \(Lifetimes.consoleFlowSeconds) * interval '1 second'
-            """
-        ) { row throws(PostgresError) in
-            let (destination, isOpen) = try row.decode(String.self, Bool.self)
-            return isOpen ? destination : nil
-        }.first ?? nil
+            """, as: String.self, Bool.self
+        ).first.flatMap { destination, isOpen in isOpen ? destination : nil }
     }
 
     /// Deletes the flows that expired without an answer.

@@ -28,11 +28,9 @@ package struct AuditPartitions: Sendable {
 
     /// Makes what is missing. Finds nothing to do while another process is at it.
     package func make() async throws(PostgresError) -> [(name: String, outcome: Outcome)] {
-        try await database.query("SELECT partition_name, outcome FROM make_audit_partitions()") {
-            row throws(PostgresError) in
-            let (name, outcome) = try row.decode(String.self, Outcome.self)
-            return (name: name, outcome: outcome)
-        }
+        try await database.query(
+            "SELECT partition_name, outcome FROM make_audit_partitions()", as: String.self, Outcome.self
+        ).map { (name: $0, outcome: $1) }
     }
 
     /// The number of months after this one that have a partition, up to the first that has none.

@@ -255,11 +255,10 @@ package struct AuditSeals: Sendable {
     }
 
     static func head(in session: some PostgresSession) async throws(PostgresError) -> StoredAuditHead? {
-        try await session.query("SELECT seal_number, total_count, key_id, mac FROM audit_head") {
-            row throws(PostgresError) in
-            let (number, totalCount, keyID, code) = try row.decode(Int64.self, Int64.self, String.self, [UInt8].self)
-            return StoredAuditHead(number: number, totalCount: totalCount, keyID: keyID, code: code)
-        }.first
+        try await session.query(
+            "SELECT seal_number, total_count, key_id, mac FROM audit_head", as: Int64.self, Int64.self, String.self,
+            [UInt8].self
+        ).first.map(StoredAuditHead.init)
     }
 }
 

@@ -38,11 +38,9 @@ package struct ProviderEventRecords: Sendable {
     /// The events that have not taken effect yet.
     package func backlog() async throws(PostgresError) -> OutboxBacklog {
         try await database.query(
-            "SELECT count(*), min(received_at) FROM provider_events WHERE status = 'pending'"
-        ) { row throws(PostgresError) in
-            let (pending, oldest) = try row.decode(Int64.self, Timestamp?.self)
-            return OutboxBacklog(pending: Int(pending), oldest: oldest)
-        }.first ?? OutboxBacklog(pending: 0, oldest: nil)
+            "SELECT count(*), min(received_at) FROM provider_events WHERE status = 'pending'", as: Int.self,
+            Timestamp?.self
+        ).first.map { OutboxBacklog(pending: $0, oldest: $1) } ?? OutboxBacklog(pending: 0, oldest: nil)
     }
 
     package func event(_ id: ProviderEventID) async throws(PostgresError) -> StoredProviderEvent? {

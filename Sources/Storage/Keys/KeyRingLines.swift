@@ -65,12 +65,9 @@ package struct KeyRingLines: Sendable {
                     WHERE ended_at IS NULL AND expires_at > \(call.now)
                         AND rotated_at <= l.written_at + make_interval(secs => \(Double(KeyRingLines.margin)))
                 ) AS s
-                """
-            ) { row throws(PostgresError) in
-                let (written, sessions, until, seals) = try row.decode(
-                    Timestamp?.self, Int64.self, Timestamp?.self, Int64.self)
-                return Use(
-                    keyID: line.keyID, writtenAt: written, sessions: sessions, sessionsUntil: until, seals: seals)
+                """, as: Timestamp?.self, Int64.self, Timestamp?.self, Int64.self
+            ).map { written, sessions, until, seals in
+                Use(keyID: line.keyID, writtenAt: written, sessions: sessions, sessionsUntil: until, seals: seals)
             }
         }
         return uses

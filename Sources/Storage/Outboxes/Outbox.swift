@@ -79,7 +79,7 @@ struct Outbox: Sendable {
     }
 
     func backlog() async throws(PostgresError) -> OutboxBacklog {
-        let rows = try await database.query(
+        try await database.query(
             """
             SELECT p.count, p.oldest, f.count, f.latest
             FROM (
@@ -91,12 +91,7 @@ struct Outbox: Sendable {
                 FROM outbox
                 WHERE status = 'failed' AND kind = \(kind.rawValue)
             ) f
-            """
-        ) { row throws(PostgresError) in
-            let (pending, oldest, failed, lastFailed) = try row.decode(
-                Int64.self, Timestamp?.self, Int64.self, Timestamp?.self)
-            return OutboxBacklog(pending: Int(pending), oldest: oldest, failed: Int(failed), lastFailed: lastFailed)
-        }
-        return rows.first ?? OutboxBacklog(pending: 0, oldest: nil)
+            """, as: Int.self, Timestamp?.self, Int.self, Timestamp?.self
+        ).first.map(OutboxBacklog.init) ?? OutboxBacklog(pending: 0, oldest: nil)
     }
 }

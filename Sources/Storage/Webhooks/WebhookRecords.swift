@@ -90,10 +90,7 @@ extension WebhookStore {
                     WHERE w.status = 'active' AND s.position < (SELECT last_position FROM feed_head)
                 ),
                 (SELECT min(position) FROM webhook_failures))
-            """
-        ) { row throws(PostgresError) in
-            let number = try row.decode(Int64?.self)
-            return number.map(FeedPosition.init)
-        }.first ?? nil
+            """, as: Int64?.self
+        ).first?.map(FeedPosition.init)
     }
 }

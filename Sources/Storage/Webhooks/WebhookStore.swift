@@ -157,11 +157,9 @@ package struct WebhookStore: Sendable {
             FROM webhook_streams
             WHERE endpoint = \(name)
             ORDER BY until_position IS NOT NULL, created_at, stream_id
-            """
-        ) { row throws(PostgresError) in
-            let (id, position, until, types) = try row.decode(
-                WebhookStreamID.self, Int64.self, Int64?.self, [String]?.self)
-            return WebhookStream(
+            """, as: WebhookStreamID.self, Int64.self, Int64?.self, [String]?.self
+        ).map { id, position, until, types in
+            WebhookStream(
                 id: id, position: FeedPosition(position), end: until.map(FeedPosition.init),
                 types: types.map { Set($0.compactMap(AccountEvent.Kind.init)) })
         }

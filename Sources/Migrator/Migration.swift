@@ -39,8 +39,4 @@ package struct Migration: Sendable, Equatable {
         let digits = String(version)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
-
-    package static func == (left: Migration, right: Migration) -> Bool {
-        left.version == right.version && left.checksum == right.checksum
-    }
 }

@@ -8,15 +8,7 @@ package struct AppliedMigration: Sendable, Equatable {
     /// RFC 3339, UTC. Absent while a migration outside a transaction is under way, and after it was interrupted.
     package let finishedAt: String?
     /// `MigrationScript.servesFrom`, for programs that don't have the script.
-    package let servesFrom: Int?
-
-    package init(version: Int, name: String, checksum: String, finishedAt: String?, servesFrom: Int? = nil) {
-        self.version = version
-        self.name = name
-        self.checksum = checksum
-        self.finishedAt = finishedAt
-        self.servesFrom = servesFrom
-    }
+    package var servesFrom: Int?
 
     package var label: String {
         Migration.label(version: version, name: name)
@@ -29,11 +21,6 @@ package struct MigrationHistory: Sendable {
     package let migrations: [Migration]
     /// Ascending by version.
     package let applied: [AppliedMigration]
-
-    package init(migrations: [Migration], applied: [AppliedMigration]) {
-        self.migrations = migrations
-        self.applied = applied
-    }
 
     /// The migrations of a later program, applied or under way.
     package var later: [AppliedMigration] {
@@ -144,22 +131,12 @@ extension MigrationHistory {
                    to_char(finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
                    (to_jsonb(schema_migrations) ->> 'serves_from')::integer
             FROM schema_migrations ORDER BY version
-            """
-        ) { row throws(PostgresError) in
-            let (version, name, checksum, finishedAt, servesFrom) = try row.decode(
-                Int32.self, String.self, String.self, String?.self, Int32?.self)
-            return AppliedMigration(
-                version: Int(version), name: name, checksum: checksum, finishedAt: finishedAt,
-                servesFrom: servesFrom.map(Int.init))
-        }
+            """, as: Int.self, String.self, String.self, String?.self, Int?.self
+        ).map(AppliedMigration.init)
         return MigrationHistory(migrations: migrations, applied: applied)
     }
 
     static func hasBookkeeping(_ session: some PostgresSession) async throws -> Bool {
-        try await session.query("SELECT to_regclass('schema_migrations') IS NOT NULL", as: flag).contains(true)
-    }
-
-    static func flag(_ row: PostgresRow) throws(PostgresError) -> Bool {
-        try row.decode(Bool.self)
+        try await session.query("SELECT to_regclass('schema_migrations') IS NOT NULL", as: Bool.self).contains(true)
     }
 }

@@ -1,5 +1,5 @@
 /// The text of one direction of a migration.
-package struct MigrationScript: Sendable {
+package struct MigrationScript: Sendable, Equatable {
     package let text: String
 
     /// False when the first line begins with `-- no-transaction`: PostgreSQL refuses some statements, above all

@@ -21,7 +21,7 @@ struct MigrationSession {
     /// wait for each other.
     func lock() async throws {
         var waited = 0
-        while try await !connection.query("SELECT pg_try_advisory_lock(\(Self.lockKey))", as: MigrationHistory.flag)
+        while try await !connection.query("SELECT pg_try_advisory_lock(\(Self.lockKey))", as: Bool.self)
             .contains(true)
         {
             if waited % 50 == 0 { logger.notice("migration lock held by another runner, waiting") }
@@ -54,7 +54,7 @@ struct MigrationSession {
             """
             SELECT count(*) = 1 FROM pg_attribute
             WHERE attrelid = to_regclass('schema_migrations') AND attname = 'serves_from' AND NOT attisdropped
-            """, as: MigrationHistory.flag)
+            """, as: Bool.self)
         guard !isPrepared.contains(true) else { return }
         try await inTransaction(migration, .up) {
             try await connection.executeScript(unsafeSQL: Self.bookkeeping)
@@ -189,7 +189,7 @@ struct MigrationSession {
 
     private func isInvalid(_ index: String) async throws -> Bool {
         try await connection.query(
-            "SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(\(index))", as: MigrationHistory.flag
+            "SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(\(index))", as: Bool.self
         ).contains(true)
     }
 }

@@ -43,10 +43,8 @@ extension Migrator {
             FROM pg_class
             WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
             ORDER BY relname
-            """
-        ) { row throws(PostgresError) in
-            let (name, owningTable, kind, isPartition, columns, granted) = try row.decode(
-                String.self, String.self, String.self, Bool.self, [String].self, [String].self)
+            """, as: String.self, String.self, String.self, Bool.self, [String].self, [String].self
+        ).map { name, owningTable, kind, isPartition, columns, granted in
             let relation = Relation(
                 name: name, owningTable: owningTable, kind: kind, isPartition: isPartition, columns: columns)
             return (relation: relation, granted: Set(granted))

@@ -77,7 +77,7 @@ struct SQLLexer {
     /// `$tag$ … $tag$`, or else the dollar of a parameter such as `$1`.
     private mutating func skipDollarQuoted() {
         var close = index + 1
-        if let first = byteAt(close), isDigit(first) {
+        if let first = byteAt(close), first.isASCIIDigit {
             index += 1
             return
         }
@@ -101,12 +101,7 @@ struct SQLLexer {
         position < bytes.count ? bytes[position] : nil
     }
 
-    private func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
-
     private func isIdentifier(_ byte: UInt8) -> Bool {
-        byte >= 0x80 || isDigit(byte) || byte == UInt8(ascii: "_")
-            || byte.isASCIILetter
+        byte >= 0x80 || byte.isASCIIAlphanumeric || byte == UInt8(ascii: "_")
     }
 }

@@ -121,7 +121,7 @@ extension MigrationSession {
     /// applied.
     func requireRole(_ role: ServiceRole) async throws {
         let exists = try await connection.query(
-            "SELECT count(*) = 1 FROM pg_roles WHERE rolname = \(role.name)", as: MigrationHistory.flag)
+            "SELECT count(*) = 1 FROM pg_roles WHERE rolname = \(role.name)", as: Bool.self)
         guard exists.contains(true) else { throw MigrationFault.noSuchRole(role.name) }
     }
 
@@ -130,7 +130,7 @@ extension MigrationSession {
     ///
     /// - Parameter created: what our migrations create. Nothing else is touched.
     func grant(to role: ServiceRole, on created: CreatedObjects) async throws {
-        let isOwner = try await connection.query("SELECT current_user = \(role.name)", as: MigrationHistory.flag)
+        let isOwner = try await connection.query("SELECT current_user = \(role.name)", as: Bool.self)
             .contains(true)
         guard !isOwner else { return }
         let relations = try await connection.query(
@@ -140,16 +140,7 @@ extension MigrationSession {
             FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
             WHERE nspname = current_schema() AND relkind IN ('r', 'p', 'v', 'm', 'S')
             ORDER BY pg_class.oid
-            """
-        ) { row throws(PostgresError) in
-            let (identifier, name, owningTable, kind, isPartition, columns) = try row.decode(
-                String.self, String.self, String.self, String.self, Bool.self, [String].self)
-            return (
-                identifier: identifier,
-                relation: Relation(
-                    name: name, owningTable: owningTable, kind: kind, isPartition: isPartition, columns: columns)
-            )
-        }
+            """, as: String.self, String.self, String.self, String.self, Bool.self, [String].self)
         let functions = try await connection.query(
             """
             SELECT oid::regprocedure::text, proname::text, prorettype = 'trigger'::regtype
@@ -165,7 +156,9 @@ extension MigrationSession {
             REVOKE CREATE ON SCHEMA \(schema) FROM \(grantee);
             GRANT USAGE ON SCHEMA \(schema) TO \(grantee);
             """
-        for (identifier, relation) in relations {
+        for (identifier, name, owningTable, kind, isPartition, columns) in relations {
+            let relation = Relation(
+                name: name, owningTable: owningTable, kind: kind, isPartition: isPartition, columns: columns)
             guard let privileges = ServiceRole.privileges(of: relation, created: created.relations) else { continue }
             let object = relation.kind == "S" ? "SEQUENCE" : "TABLE"
             script += "REVOKE ALL ON \(object) \(identifier) FROM \(grantee);"

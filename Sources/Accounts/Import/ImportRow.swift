@@ -170,10 +170,4 @@ package struct ImportResult: Sendable {
     package let externalID: ExternalID?
     package let outcome: ImportOutcome
     package let notes: [ImportNote]
-
-    package init(externalID: ExternalID?, outcome: ImportOutcome, notes: [ImportNote]) {
-        self.externalID = externalID
-        self.outcome = outcome
-        self.notes = notes
-    }
 }

@@ -85,19 +85,12 @@ extension Change.Accounts {
     func register(
         _ id: AccountID, _ registration: WebRegistration, proven code: EmailCode
     ) async throws -> AccountID {
-        let inserted = try await change.execute(
-            """
-            INSERT INTO accounts (account_id, email, email_verified, email_proof, email_proof_source, password_hash,
-                display_name, created_at)
-            VALUES (\(id), \(registration.email.text), true, \(EmailProof.proven.rawValue),
-                \(EmailProof.Source.mailedCode.rawValue), \(registration.passwordHash),
-                \(registration.displayName?.text), \(now))
-            ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
-            """)
-        guard inserted == 1 else { return try await enter(registering: registration, by: code) }
+        let isNew = try await insert(
+            id, by: .signUp, registration.email, .proven, .mailedCode, registration.passwordHash,
+            registration.displayName)
+        guard isNew else { return try await enter(registering: registration, by: code) }
         guard try await change.emailCodes.consume(code) else { throw Refusal.codeGone }
         try await change.record(.accountCreated, accountID: id)
-        change.announce(.accountCreated(by: .signUp), of: id)
         return id
     }
 
@@ -147,16 +140,7 @@ extension Change.Accounts {
                 event: AuditEvent(.identityUnlinked, from: origin), by: .policy)
         }
         try await endAccess(to: account.id, because: .emailProven)
-        _ = try await change.execute(
-            """
-            UPDATE accounts
-            SET password_hash = NULL, display_name = NULL, \(AccountStore.droppingPendingEmail),
-                \(AccountStore.grading(.proven, .mailedCode))
-            WHERE account_id = \(account.id)
-            """)
-        announceOwner(of: account)
-        try await change.emailReplacements.end(of: account.id, because: .emailProven)
-        try await change.record(.emailProven, accountID: account.id)
+        try await handOver(account, by: .mailedCode)
     }
 
     /// The reader of the mailbox of a stated address takes the account over, having seen which identities are in it. Those
@@ -168,6 +152,13 @@ extension Change.Accounts {
     func takeOver(_ account: Account, by source: EmailProof.Source) async throws(PostgresError) {
         try await endAccess(to: account.id, because: .emailProven)
         _ = try await change.execute("UPDATE identities SET notify_sign_in = true WHERE account_id = \(account.id)")
+        try await handOver(account, by: source, reason: "taken_over")
+    }
+
+    /// The reader of the mailbox is the owner. The password, the name and a pending change or replacement of the address go.
+    private func handOver(
+        _ account: Account, by source: EmailProof.Source, reason: String? = nil
+    ) async throws(PostgresError) {
         _ = try await change.execute(
             """
             UPDATE accounts
@@ -175,15 +166,10 @@ extension Change.Accounts {
                 \(AccountStore.grading(.proven, source))
             WHERE account_id = \(account.id)
             """)
-        announceOwner(of: account)
-        try await change.emailReplacements.end(of: account.id, because: .emailProven)
-        try await change.record(.emailProven, accountID: account.id, reason: "taken_over")
-    }
-
-    /// Announces that the reader of the mailbox is the owner, and that the password of before is gone.
-    private func announceOwner(of account: Account) {
         change.announce(.emailChanged(.proven, by: .person), of: account.id)
         if account.hasPassword { change.announce(.passwordChanged(by: .policy), of: account.id) }
+        try await change.emailReplacements.end(of: account.id, because: .emailProven)
+        try await change.record(.emailProven, accountID: account.id, reason: reason)
     }
 
     /// Takes the address from an account that has not proven it, for the reader of the mailbox. One that only claimed it

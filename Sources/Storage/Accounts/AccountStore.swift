@@ -32,7 +32,7 @@ package struct AccountStore: Sendable {
     }
 
     private static func account(
-        where condition: SQL, in session: some PostgresSession
+        where condition: SQL, in session: some PostgresSession, file: StaticString = #fileID, line: UInt = #line
     ) async throws(PostgresError) -> Account? {
         let rows = try await session.query(
             """
@@ -41,7 +41,7 @@ package struct AccountStore: Sendable {
             LEFT JOIN identities i ON i.account_id = a.account_id
             WHERE \(condition)
             ORDER BY i.created_at, i.identity_id
-            """
+            """, file: file, line: line
         ) { row throws(PostgresError) in try AccountRow(row) }
         return AccountRow.account(rows)
     }
@@ -117,18 +117,11 @@ package struct AccountStore: Sendable {
         by call: Call
     ) async throws -> Account {
         try await database.change(by: call) { change in
-            let inserted = try await change.execute(
-                """
-                INSERT INTO accounts (account_id, email, email_proof, email_proof_source, password_hash, display_name,
-                    created_at)
-                VALUES (\(id), \(email.text), \(EmailProof.claimed.rawValue),
-                    \(EmailProof.Source.registration.rawValue), \(passwordHash), \(displayName?.text), \(call.now))
-                ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
-                """)
-            guard inserted == 1 else { throw Refusal.emailTaken }
+            let isNew = try await change.accounts.insert(
+                id, by: .signUp, email, .claimed, .registration, passwordHash, displayName)
+            guard isNew else { throw Refusal.emailTaken }
             try await change.sessions.open(newSession, for: id)
             try await change.record(.accountCreated, accountID: id)
-            change.announce(.accountCreated(by: .signUp), of: id)
             guard let account = try await AccountStore.account(id, in: change) else { throw Refusal.accountNotFound }
             return account
         }
@@ -155,5 +148,27 @@ package struct AccountStore: Sendable {
     ) async throws(PostgresError) -> Bool {
         try await session.execute(
             "UPDATE accounts SET display_name = \(name.text) WHERE account_id = \(id) AND display_name IS NULL") == 1
+    }
+}
+
+extension Change.Accounts {
+    /// Writes an account with an address.
+    ///
+    /// - Returns: whether it was written: not where another account has the address.
+    func insert(
+        _ id: AccountID, by birth: AccountEvent.Birth, _ email: EmailAddress, _ proof: EmailProof,
+        _ source: EmailProof.Source, _ passwordHash: PasswordHash?, _ displayName: DisplayName?
+    ) async throws(PostgresError) -> Bool {
+        let inserted = try await change.execute(
+            """
+            INSERT INTO accounts (account_id, email, email_verified, email_proof, email_proof_source, password_hash,
+                display_name, created_at)
+            VALUES (\(id), \(email.text), \(proof >= .stated), \(proof.rawValue), \(source.rawValue), \(passwordHash),
+                \(displayName?.text), \(now))
+            ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
+            """)
+        guard inserted == 1 else { return false }
+        change.announce(.accountCreated(by: birth), of: id)
+        return true
     }
 }

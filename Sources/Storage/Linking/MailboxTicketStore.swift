@@ -44,16 +44,11 @@ package struct MailboxTicketStore: Sendable {
             case .createTaking(_, let loser):
                 try await change.accounts.takeEmail(from: loser)
             }
-            _ = try await change.execute(
-                """
-                INSERT INTO accounts (account_id, email, email_verified, email_proof, email_proof_source, password_hash,
-                    display_name, created_at)
-                VALUES (\(accountID), \(ticket.email.text), true, \(EmailProof.proven.rawValue),
-                    \(EmailProof.Source.mailedCode.rawValue), \(passwordHash), \(displayName?.text), \(call.now))
-                """)
+            let isNew = try await change.accounts.insert(
+                accountID, by: .create, ticket.email, .proven, .mailedCode, passwordHash, displayName)
+            guard isNew else { throw HolderChanged() }
             try await change.sessions.open(newSession, for: accountID)
             try await change.record(.accountCreated, accountID: accountID)
-            change.announce(.accountCreated(by: .create), of: accountID)
             guard let account = try await AccountStore.account(accountID, in: change) else {
                 throw Refusal.codeGone
             }

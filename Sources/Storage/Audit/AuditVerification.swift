@@ -148,13 +148,14 @@ package struct AuditVerification: Sendable {
             try await walk(to: end.seal, after: base, &report)
         }
         if let anchor {
-            let count = try await count(upTo: anchor.seal.position)
+            let count = try await count("(\(AuditPosition.columns)) <= \(anchor.seal.position.row)")
             if count > 0 { report.add(AuditFinding(fault: .added(count), sealNumber: anchor.seal.number)) }
         }
-        report.unsealedCount = try await count(after: last?.seal.position ?? .start)
+        let isUnsealed: SQL = "(\(AuditPosition.columns)) > \((last?.seal.position ?? .start).row)"
+        report.unsealedCount = try await count(isUnsealed)
         if let last, report.unsealedCount > 0 {
             let overdue = last.seal.createdAt.advanced(bySeconds: -Self.tolerance)
-            let count = try await count(after: last.seal.position, before: overdue)
+            let count = try await count("\(isUnsealed) AND created_at < \(overdue)")
             if count > 0 { report.add(AuditFinding(fault: .neverSealed(count), sealNumber: last.seal.number)) }
         }
         report.isRewritable = try await isRewritable()
@@ -250,32 +251,14 @@ package struct AuditVerification: Sendable {
     }
 
     private func isRewritable() async throws(PostgresError) -> Bool {
-        let answers = try await database.query(
-            "SELECT has_table_privilege('audit_events', 'UPDATE, DELETE, TRUNCATE')", as: Bool.self)
-        return answers.first ?? false
-    }
-
-    private func count(upTo position: AuditPosition) async throws(PostgresError) -> Int64 {
         try await database.query(
-            """
-            SELECT count(*)
-            FROM audit_events
-            WHERE (\(AuditPosition.columns)) <= \(position.row)
-            """, as: Int64.self
-        ).first ?? 0
+            "SELECT has_table_privilege('audit_events', 'UPDATE, DELETE, TRUNCATE')", as: Bool.self
+        ).first ?? false
     }
 
-    private func count(
-        after position: AuditPosition, before time: Timestamp? = nil
-    ) async throws(PostgresError) -> Int64 {
-        let condition: SQL = if let time { "created_at < \(time)" } else { "true" }
-        return try await database.query(
-            """
-            SELECT count(*)
-            FROM audit_events
-            WHERE (\(AuditPosition.columns)) > \(position.row) AND \(condition)
-            """, as: Int64.self
-        ).first ?? 0
+    /// The number of rows that meet a condition.
+    private func count(_ condition: SQL) async throws(PostgresError) -> Int64 {
+        try await database.query("SELECT count(*) FROM audit_events WHERE \(condition)", as: Int64.self).first ?? 0
     }
 }
 

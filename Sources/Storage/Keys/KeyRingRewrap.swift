@@ -140,49 +140,40 @@ package struct KeyRingRewrap: Sendable {
             """)
     }
 
-    // MARK: - Signing keys
+    // MARK: - Signing keys, and the keys of the digests by which imported rows are known
 
-    /// All at once, as there are few of them.
     private func rewrapSigningKeys() async throws -> Progress {
-        let total = try await count("signing_keys", "sealed_private_key")
-        var progress = Progress(kind: .signingKeys, done: 0, total: total, left: total)
-        for key in try await SigningKeyStore(database: database).keys() {
-            let location = StoredSigningKey.location(keyID: key.keyID)
-            guard let opened = opened(key.sealedPrivateKey, for: .signing, at: location, &progress),
-                !key.sealedPrivateKey.starts(with: keyRing.currentMark)
-            else { continue }
-            progress.done += try await database.execute(
-                """
-                UPDATE signing_keys
-                SET sealed_private_key = \(try keyRing.seal(opened, for: .signing, at: location))
-                WHERE key_id = \(key.keyID) AND sealed_private_key = \(key.sealedPrivateKey)
-                """)
+        let keys = try await SigningKeyStore(database: database).keys().map { key in
+            (key.sealedPrivateKey, StoredSigningKey.location(keyID: key.keyID), "key_id = \(key.keyID)" as SQL)
         }
-        progress.left = try await count("signing_keys", "sealed_private_key") + progress.foreign
-        return progress
+        return try await rewrap(.signingKeys, keys, for: .signing, in: "signing_keys", "sealed_private_key")
     }
 
-    // MARK: - Imports
-
-    /// The keys of the digests by which imported rows are known. All at once, as there are few of them.
     private func rewrapImports() async throws -> Progress {
-        let total = try await count("imports", "sealed_key")
-        var progress = Progress(kind: .imports, done: 0, total: total, left: total)
         let imports = try await database.query(
             "SELECT import_id, sealed_key FROM imports", as: ImportID.self, [UInt8].self)
-        for (id, sealed) in imports {
-            let location = ImportStore.location(id)
-            guard let opened = opened(sealed, for: .imports, at: location, &progress),
+        let keys = imports.map { id, sealed in (sealed, ImportStore.location(id), "import_id = \(id)" as SQL) }
+        return try await rewrap(.imports, keys, for: .imports, in: "imports", "sealed_key")
+    }
+
+    /// All at once, as there are few of them.
+    ///
+    /// - Parameter keys: each sealed, with its location and the condition of its row.
+    private func rewrap(
+        _ kind: Kind, _ keys: [([UInt8], SealedLocation, SQL)], for purpose: KeyRing.Purpose, in table: SQL,
+        _ column: SQL
+    ) async throws -> Progress {
+        let total = try await count(table, column)
+        var progress = Progress(kind: kind, done: 0, total: total, left: total)
+        for (sealed, location, isRow) in keys {
+            guard let opened = opened(sealed, for: purpose, at: location, &progress),
                 !sealed.starts(with: keyRing.currentMark)
             else { continue }
+            let new = try keyRing.seal(opened, for: purpose, at: location)
             progress.done += try await database.execute(
-                """
-                UPDATE imports
-                SET sealed_key = \(try keyRing.seal(opened, for: .imports, at: location))
-                WHERE import_id = \(id) AND sealed_key = \(sealed)
-                """)
+                "UPDATE \(table) SET \(column) = \(new) WHERE \(isRow) AND \(column) = \(sealed)")
         }
-        progress.left = try await count("imports", "sealed_key") + progress.foreign
+        progress.left = try await count(table, column) + progress.foreign
         return progress
     }
 

@@ -173,16 +173,14 @@ package struct GrantStore: Sendable {
                 WHERE identity_id = \(check.identityID)
                 """)
             guard others == 0 else { return false }
-            if isOwnRevocation {
-                _ = try await change.execute(
-                    "UPDATE identities SET authorization_status = 'revoked' WHERE identity_id = \(check.identityID)")
-            } else {
-                _ = try await change.execute(
-                    """
-                    UPDATE identities
-                    SET authorization_status = 'revoked', not_before = GREATEST(not_before, \(call.now))
-                    WHERE identity_id = \(check.identityID)
-                    """)
+            let refusing: SQL = isOwnRevocation ? "" : ", not_before = GREATEST(not_before, \(call.now))"
+            _ = try await change.execute(
+                """
+                UPDATE identities
+                SET authorization_status = 'revoked'\(refusing)
+                WHERE identity_id = \(check.identityID)
+                """)
+            if !isOwnRevocation {
                 try await change.onBehalf(of: .provider).sessions.end(
                     .openedBy(check.identityID), because: .authorizationRevoked)
             }

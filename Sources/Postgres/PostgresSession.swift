@@ -83,9 +83,7 @@ extension Query {
     }
 
     /// A statement that returns the number of rows it affected.
-    static func effect(
-        _ sql: SQL, at location: CodeLocation
-    ) throws(PostgresError) -> Query<Int> where Output == Int {
+    static func effect(_ sql: SQL, at location: CodeLocation) throws(PostgresError) -> Query<Int> where Output == Int {
         let query = Query<Int>(sql, .execute, location) { $0.affectedRows }
         return try query.checked()
     }

@@ -66,8 +66,7 @@ extension LinkTicket {
     /// What the ticket alone does to an account that its person has been shown, as that is now; `nil` where it proves nothing
     /// of it.
     package func outcome(ofShown account: Account) -> AddressOutcome? {
-        AddressRule.outcome(
-            of: .bindToShown, evidence(of: account.email).evidence, holder: AddressHolder(account))
+        AddressRule.outcome(of: .bindToShown, evidence(of: account.email).evidence, holder: AddressHolder(account))
     }
 
     /// Whether its person reads the mailbox of the account that they have been shown.

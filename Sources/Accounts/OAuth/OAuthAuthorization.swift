@@ -56,9 +56,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
     /// S256 of the client's verifier (RFC 7636 §4.2).
     package let challenge: String?
 
-    package init(
-        clientID: OAuthClientID, redirectURI: String, state: String, scopes: OAuthScopes, challenge: String?
-    ) {
+    package init(clientID: OAuthClientID, redirectURI: String, state: String, scopes: OAuthScopes, challenge: String?) {
         self.clientID = clientID
         self.redirectURI = redirectURI
         self.state = state
@@ -122,9 +120,7 @@ package enum OAuthReturn {
     /// - Parameters:
     ///   - state: returned byte for byte, form-encoded.
     ///   - issuer: our own, by which the client knows who answers (RFC 9207 §2); nil for Google's clients.
-    package static func uri(
-        code: String, to redirectURI: String, state: String, issuer: String?
-    ) -> String {
+    package static func uri(code: String, to redirectURI: String, state: String, issuer: String?) -> String {
         uri([("code", code), ("state", state)], to: redirectURI, issuer)
     }
 

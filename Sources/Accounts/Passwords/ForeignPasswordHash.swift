@@ -283,8 +283,7 @@ package struct ForeignPasswordHash: Sendable {
         // Each block of the key takes them all (RFC 8018 §5.2).
         let blocks = (key.count + digest.byteCount - 1) / digest.byteCount
         guard iterations > 0, Int(iterations) * blocks <= 10_000_000 else { return nil }
-        return ForeignPasswordHash(
-            kind, .pbkdf2(PBKDF2(digest: digest, iterations: iterations, salt: salt, key: key)))
+        return ForeignPasswordHash(kind, .pbkdf2(PBKDF2(digest: digest, iterations: iterations, salt: salt, key: key)))
     }
 
     /// `scrypt$N$salt$r$p$key`; the salt is its text.
@@ -316,8 +315,7 @@ package struct ForeignPasswordHash: Sendable {
         guard fields.count == 2, Hexadecimal.decode(fields[0]) != nil, let key = Hexadecimal.decode(fields[1]) else {
             return nil
         }
-        return scrypt(
-            n: 16_384, r: 16, p: 1, salt: Array(fields[0].utf8), key: key, .betterAuth, normalises: true)
+        return scrypt(n: 16_384, r: 16, p: 1, salt: Array(fields[0].utf8), key: key, .betterAuth, normalises: true)
     }
 
     private static func scrypt(

@@ -195,9 +195,7 @@ struct LibpqConnection: ~Copyable {
 /// Calls `body` with the parameters as the parallel arrays that libpq takes, all of them in binary.
 private func withParameterPointers<R>(
     _ parameters: PostgresEncoder,
-    _ body: (
-        Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
-    ) -> R
+    _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> R
 ) -> R {
     let count = parameters.ranges.count
     // One octet more than the values, since a NULL pointer would turn an empty text into NULL.
@@ -220,9 +218,7 @@ private func withParameterPointers<R>(
 }
 
 /// Calls `body` with the strings as a NULL-terminated array of C strings.
-private func withCStrings<R>(
-    _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
-) -> R {
+private func withCStrings<R>(_ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R) -> R {
     func withPointers(_ rest: ArraySlice<String>, _ pointers: [UnsafePointer<CChar>?]) -> R {
         guard let first = rest.first else {
             var pointers = unsafe pointers

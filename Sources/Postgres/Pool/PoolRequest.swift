@@ -44,8 +44,7 @@ class PoolRequest: @unchecked Sendable {
     func markCancelled() { cancelled.store(true, ordering: .relaxed) }
 
     func error(_ code: PostgresError.Code, sqlState: String? = nil, message: String? = nil) -> PostgresError {
-        PostgresError(
-            code, operation: operation, location: location.description, sqlState: sqlState, message: message)
+        PostgresError(code, operation: operation, location: location.description, sqlState: sqlState, message: message)
     }
 
     func fail(_ error: PostgresError) {}

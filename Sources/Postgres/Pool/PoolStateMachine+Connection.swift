@@ -130,7 +130,6 @@ extension PoolStateMachine {
         let connected = slots.count { $0.condition == .ready }
         let idle = slots.count { $0.isOpen && $0.load == 0 }
         let reserved = slots.count { $0.reservation != nil }
-        return Database.Statistics(
-            idle: idle, busy: connected - idle, waiting: queue.count + reserved, isDown: isDown)
+        return Database.Statistics(idle: idle, busy: connected - idle, waiting: queue.count + reserved, isDown: isDown)
     }
 }

@@ -19,17 +19,13 @@ package struct PostgresValue {
     package var isNull: Bool { unsafe start == nil }
 
     /// Calls `body` with the octets; throws for NULL.
-    package func withBytes<R>(
-        _ body: (RawSpan) throws(PostgresError) -> R
-    ) throws(PostgresError) -> R {
+    package func withBytes<R>(_ body: (RawSpan) throws(PostgresError) -> R) throws(PostgresError) -> R {
         guard let start = unsafe start else { throw Self.mismatch("NULL where a value was asked for") }
         defer { withExtendedLifetime(result) {} }
         return try body(unsafe RawSpan(_unsafeStart: start, byteCount: count))
     }
 
-    package func integer<Wire: FixedWidthInteger & BitwiseCopyable>(
-        _: Wire.Type
-    ) throws(PostgresError) -> Wire {
+    package func integer<Wire: FixedWidthInteger & BitwiseCopyable>(_: Wire.Type) throws(PostgresError) -> Wire {
         try withBytes { bytes throws(PostgresError) in
             guard bytes.byteCount == MemoryLayout<Wire>.size else { throw Self.mismatch("a value of another length") }
             return unsafe Wire(bigEndian: bytes.unsafeLoadUnaligned(as: Wire.self))
@@ -47,8 +43,7 @@ package struct PostgresValue {
         try withBytes { bytes throws(PostgresError) in
             func integer(_ offset: Int) throws(PostgresError) -> Int {
                 guard offset + 4 <= bytes.byteCount else { throw Self.mismatch("an array that ends early") }
-                return unsafe Int(
-                    Int32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: Int32.self)))
+                return unsafe Int(Int32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: Int32.self)))
             }
             let dimensions = try integer(0)
             let elementType = UInt32(truncatingIfNeeded: try integer(8))

@@ -82,9 +82,7 @@ extension Change.Accounts {
     /// theirs.
     ///
     /// - Returns: the account.
-    func register(
-        _ id: AccountID, _ registration: WebRegistration, proven code: EmailCode
-    ) async throws -> AccountID {
+    func register(_ id: AccountID, _ registration: WebRegistration, proven code: EmailCode) async throws -> AccountID {
         let isNew = try await insert(
             id, by: .signUp, registration.email, .proven, .mailedCode, registration.passwordHash,
             registration.displayName)

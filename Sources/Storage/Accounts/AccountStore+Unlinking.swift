@@ -57,9 +57,7 @@ extension AccountStore {
 
 extension Change.Accounts {
     /// - Parameter account: locked.
-    func delete(
-        _ account: Account, recording event: AuditEvent, reason: AccountEvent.Reason? = nil
-    ) async throws {
+    func delete(_ account: Account, recording event: AuditEvent, reason: AccountEvent.Reason? = nil) async throws {
         for identity in account.identities {
             var revocation = AuditEvent(
                 .revocationRequested, by: event.actor, tokenID: event.tokenID, requestID: event.requestID)

@@ -62,8 +62,7 @@ package struct AccountSearch: Sendable {
         let replacements = try await EmailReplacementStore(database: database).pending(of: ids)
         return Dictionary(grouping: rows, by: \.account.account.id).compactMapValues { rows in
             AccountRow.account(rows.map(\.account)).map {
-                AccountRecord(
-                    account: $0, disabledReason: rows.first?.reason, emailReplacement: replacements[$0.id])
+                AccountRecord(account: $0, disabledReason: rows.first?.reason, emailReplacement: replacements[$0.id])
             }
         }
     }

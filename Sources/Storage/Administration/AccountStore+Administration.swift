@@ -107,8 +107,7 @@ extension SessionStore {
         let owners = try await database.query(
             "SELECT account_id FROM sessions WHERE session_id = \(id)", as: AccountID.self)
         guard let owner = owners.first else { return false }
-        let event = AuditEvent(
-            .sessionsEnded, from: call.origin, accountID: owner, sessionID: id, reason: reason)
+        let event = AuditEvent(.sessionsEnded, from: call.origin, accountID: owner, sessionID: id, reason: reason)
         return try await database.change(by: call) { change in
             try await change.sessions.end(.live(id), because: .administrator, recording: event)
         }

@@ -69,9 +69,7 @@ extension AuditTrail {
             request_id, network, occurrences, created_at
         """
 
-    private static func record(
-        _ row: PostgresRow
-    ) throws(PostgresError) -> (item: AuditRecord, isMatch: Bool) {
+    private static func record(_ row: PostgresRow) throws(PostgresError) -> (item: AuditRecord, isMatch: Bool) {
         let (
             id, type, actor, actorName, accountID, identityID, sessionID, revocationID, provider, tokenID, reason,
             requestID, network, occurrences, createdAt, isMatch

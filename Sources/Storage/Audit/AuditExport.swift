@@ -84,9 +84,7 @@ package struct AuditExport: Sendable {
     }
 
     /// The position of the first or the last row of the period.
-    private func edge(
-        _ edge: Edge, since: Timestamp, until: Timestamp?
-    ) async throws(PostgresError) -> AuditPosition? {
+    private func edge(_ edge: Edge, since: Timestamp, until: Timestamp?) async throws(PostgresError) -> AuditPosition? {
         let isBefore: SQL = if let until { "created_at < \(until)" } else { "true" }
         // With the times as values only the partitions of these months are read.
         return try await Database.planningEachTime { () async throws(PostgresError) in

@@ -11,8 +11,7 @@ package struct AuditMonth: Hashable, Sendable, CustomStringConvertible {
 
     package init?(year: Int64, month: Int) {
         guard
-            let begin = CivilTime.secondsSince1970(
-                year: year, month: month, day: 1, hour: 0, minute: 0, second: 0)
+            let begin = CivilTime.secondsSince1970(year: year, month: month, day: 1, hour: 0, minute: 0, second: 0)
         else { return nil }
         self.year = year
         self.month = month

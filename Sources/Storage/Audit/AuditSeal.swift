@@ -207,8 +207,7 @@ struct StoredAuditHead: Sendable {
     /// Whether it names this seal as the last one.
     func names(_ last: StoredAuditSeal, key: KeyRing.Subkey) throws(OpenSSLError) -> Bool {
         guard number == last.seal.number, totalCount == last.seal.totalCount else { return false }
-        let expected = try StoredAuditHead.code(
-            number: number, totalCount: totalCount, sealCode: last.code, key: key)
+        let expected = try StoredAuditHead.code(number: number, totalCount: totalCount, sealCode: last.code, key: key)
         return expected.matches(code)
     }
 }

@@ -87,8 +87,7 @@ package struct ImportStore: Sendable {
             return rows.first
         }
         guard let (id, sealed, begunAt) = begun else { throw Refusal.accountNotFound }
-        return OpenImport(
-            id: id, key: try keyRing.open(sealed, for: .imports, at: Self.location(id)), begunAt: begunAt)
+        return OpenImport(id: id, key: try keyRing.open(sealed, for: .imports, at: Self.location(id)), begunAt: begunAt)
     }
 
     /// Records that the last run of an import or its undo was cut off, if it was. For a caller that is ``alone(_:_:)``: then one

@@ -297,9 +297,7 @@ extension Change.Revocations {
     }
 
     /// - Returns: whether it was ended here. If another process has claimed it meanwhile, that one ends it.
-    fileprivate func end(
-        _ revocation: ClaimedRevocation, _ status: OutboxStatus, error: String?
-    ) async throws -> Bool {
+    fileprivate func end(_ revocation: ClaimedRevocation, _ status: OutboxStatus, error: String?) async throws -> Bool {
         let accounts = try await change.query(
             """
             UPDATE outbox

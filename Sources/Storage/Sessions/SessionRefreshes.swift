@@ -41,8 +41,7 @@ package struct SessionRefreshes: Sendable {
     ) async throws -> RefreshOutcome {
         if let renewed = RefreshLineage.firstUse(of: presented, from: call.origin.network, at: call.now),
             let session = try await swaps.answer(
-                Swap(
-                    id: id, former: presented, renewed: renewed, address: address, now: call.now, lifetimes: lifetimes)
+                Swap(id: id, former: presented, renewed: renewed, address: address, now: call.now, lifetimes: lifetimes)
             ).get()
         {
             return .renewed(session)

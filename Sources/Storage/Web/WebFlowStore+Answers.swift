@@ -57,8 +57,7 @@ extension WebFlowStore {
     package func left(
         waitingFor claim: Claim, from provider: Provider, for browser: SecretHash?, by call: Call
     ) async throws(PostgresError) -> LeftWebFlow? {
-        try await left(
-            where: "\(claim.condition) AND f.provider = \(provider.rawValue)", for: browser, by: call)
+        try await left(where: "\(claim.condition) AND f.provider = \(provider.rawValue)", for: browser, by: call)
     }
 
     /// Takes a flow to which a browser has come back. One that another browser comes for fails, with all that it kept.

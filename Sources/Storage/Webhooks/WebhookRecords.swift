@@ -10,9 +10,7 @@ extension WebhookStore {
     /// stands for it: it may be older, and is not younger by much.
     ///
     /// - Parameter types: what an endpoint gets.
-    package func record(
-        of name: String, types: Set<AccountEvent.Kind>
-    ) async throws(PostgresError) -> WebhookRecord? {
+    package func record(of name: String, types: Set<AccountEvent.Kind>) async throws(PostgresError) -> WebhookRecord? {
         try await Database.planningEachTime { () async throws(PostgresError) in
             try await database.query(
                 """

@@ -63,9 +63,7 @@ package struct WebhookStore: Sendable {
     /// Takes an endpoint for this process, or keeps it, for so many seconds.
     ///
     /// - Returns: its status; `nil` while another process has it.
-    package func lease(
-        _ name: String, by holder: UUID, seconds: Int
-    ) async throws -> WebhookStatus? {
+    package func lease(_ name: String, by holder: UUID, seconds: Int) async throws -> WebhookStatus? {
         // Who writes to the row waits for those that hold it, and what is sent behind a lone statement would wait, too.
         try await database.transaction { transaction in
             try await transaction.query(
@@ -88,9 +86,7 @@ package struct WebhookStore: Sendable {
     /// Notes what a delivery came to.
     ///
     /// - Returns: since when nothing has succeeded.
-    package func note(
-        _ error: String?, of name: String, at now: Timestamp
-    ) async throws -> Timestamp? {
+    package func note(_ error: String?, of name: String, at now: Timestamp) async throws -> Timestamp? {
         let assignments: SQL =
             if let error {
                 "failing_since = COALESCE(failing_since, \(now)), last_error = \(error)"
@@ -252,9 +248,7 @@ package struct WebhookStore: Sendable {
 
     /// Notes how far a stream has come. Another process has parked what it skipped by its own position, so this one's is
     /// good under its lease alone.
-    package func advance(
-        _ stream: WebhookStreamID, to position: FeedPosition, under lease: WebhookLease
-    ) async throws {
+    package func advance(_ stream: WebhookStreamID, to position: FeedPosition, under lease: WebhookLease) async throws {
         try await database.transaction { transaction in
             try await lease.require(in: transaction)
             _ = try await transaction.execute(

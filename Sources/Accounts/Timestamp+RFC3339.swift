@@ -25,11 +25,6 @@ extension Timestamp {
     }
 
     private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
-        var value = 0
-        for digit in digits {
-            guard digit.isASCIIDigit else { return nil }
-            value = value * 10 + Int(digit - 0x30)
-        }
-        return value
+        digits.allSatisfy(\.isASCIIDigit) ? digits.reduce(0) { $0 * 10 + Int($1 - 0x30) } : nil
     }
 }

@@ -8,12 +8,8 @@ package struct ImportName: ExactString {
     package let text: String
 
     package init?(_ text: String) {
-        let isFit = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"): true
-            default: false
-            }
+        let isFit = text.utf8.allSatisfy {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0.isASCIIDigit || ".-_".utf8.contains($0)
         }
         guard isFit, (1...64).contains(text.utf8.count), text.utf8.first?.isASCIIAlphanumeric == true else {
             return nil

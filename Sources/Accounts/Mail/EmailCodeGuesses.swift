@@ -98,11 +98,10 @@ package struct EmailCodeGuesses: Hashable, Sendable {
     /// From when on this says the same as ``none``, or was left alone for so long that it needn't be remembered: when both
     /// allowances are whole, after a day, and after a year where it makes codes longer or may soon.
     package var forgetAt: Timestamp {
-        var end = max(shortFullAt, longFullAt)
+        let end = max(shortFullAt, longFullAt)
         guard let last = latestWrong.last else { return end }
         let isSerious = isUnderAttack || wrongSinceSuccess >= Int32(EmailCodeGuesses.attackCount)
-        end = max(end, last.advanced(bySeconds: isSerious ? 365 * 86_400 : EmailCodeGuesses.attackPeriod))
-        return end
+        return max(end, last.advanced(bySeconds: isSerious ? 365 * 86_400 : EmailCodeGuesses.attackPeriod))
     }
 }
 

@@ -26,7 +26,7 @@ package struct AppRedirectURI: Hashable, Sendable {
     package init?(registering text: String) {
         let bytes = Array(text.utf8)
         guard (1...Self.maximumBytes).contains(bytes.count), bytes.allSatisfy(Self.isAllowed), !text.contains(".."),
-            !Self.folded(text).contains("%2e"), let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+            !text.lowercased().contains("%2e"), let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
         else { return nil }
         let scheme = String(decoding: bytes[..<colon], as: UTF8.self)
         let afterScheme = bytes[(colon + 1)...]
@@ -78,28 +78,13 @@ package struct AppRedirectURI: Hashable, Sendable {
 
     /// Printable ASCII without what browsers rewrite, and without `#` and `*`.
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "#"), UInt8(ascii: "*"), UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "<"),
-            UInt8(ascii: ">"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "|"),
-            UInt8(ascii: "^"), UInt8(ascii: "'"):
-            false
-        default: (0x21...0x7E).contains(byte)
-        }
+        (0x21...0x7E).contains(byte) && !#"#*\"<>`{}|^'"#.utf8.contains(byte)
     }
-
-    private static func folded(_ text: String) -> String { text.lowercased() }
 
     /// A scheme in lower case (RFC 3986 §3.1), so that it has one spelling.
     private static func isScheme(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard let first = bytes.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first) else { return false }
-        return bytes.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"),
-                UInt8(ascii: "-"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
+        return bytes.allSatisfy { isLowercaseOrDigit($0) || "+-.".utf8.contains($0) }
     }
 
     private static func endsAuthority(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") }
@@ -120,7 +105,7 @@ package struct AppRedirectURI: Hashable, Sendable {
 
     private static func isPort(_ digits: Substring) -> Bool {
         guard (1...5).contains(digits.utf8.count), digits.utf8.first != UInt8(ascii: "0"),
-            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = Int(digits)
+            digits.utf8.allSatisfy(\.isASCIIDigit), let port = Int(digits)
         else { return false }
         return port <= 65_535
     }
@@ -130,14 +115,14 @@ package struct AppRedirectURI: Hashable, Sendable {
         let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let isName = labels.allSatisfy { label in
             (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
-                && label.allSatisfy { byte in
-                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || isDigit(byte) || byte == UInt8(ascii: "-")
-                }
+                && label.allSatisfy { isLowercaseOrDigit($0) || $0 == UInt8(ascii: "-") }
         }
-        return isName && labels.last?.allSatisfy(isDigit) == false
+        return isName && labels.last?.allSatisfy(\.isASCIIDigit) == false
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+    private static func isLowercaseOrDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte.isASCIIDigit
+    }
 
     /// Whether the query has a parameter of the answer: the app would find two.
     private static func hasReservedParameter(_ rest: ArraySlice<UInt8>) -> Bool {

@@ -28,12 +28,12 @@ package struct AuditExport: Sendable {
         if let halt = try await AuditSeals.columnsUnknown(in: database) { throw halt }
         // What is sealed from here on is exported as not sealed yet.
         let last = try await AuditSeals.last(in: database)
-        guard let start = try await edge(.first, since: since, until: until) else { return }
+        guard let start = try await first(by: AuditPosition.columns, since: since, until: until) else { return }
         let end: AuditPosition
         if until == nil {
             end = .end
         } else {
-            guard let found = try await edge(.last, since: since, until: until) else { return }
+            guard let found = try await first(by: AuditPosition.descending, since: since, until: until) else { return }
             end = found
         }
         let firstNumber = try await number(covering: start) ?? .max
@@ -71,20 +71,10 @@ package struct AuditExport: Sendable {
         }
     }
 
-    private enum Edge {
-        case first
-        case last
-
-        var order: SQL {
-            switch self {
-            case .first: AuditPosition.columns
-            case .last: "chain DESC, transaction_id DESC, event_id DESC"
-            }
-        }
-    }
-
-    /// The position of the first or the last row of the period.
-    private func edge(_ edge: Edge, since: Timestamp, until: Timestamp?) async throws(PostgresError) -> AuditPosition? {
+    /// The position of the row of the period that comes first in an order.
+    private func first(
+        by order: SQL, since: Timestamp, until: Timestamp?
+    ) async throws(PostgresError) -> AuditPosition? {
         let isBefore: SQL = if let until { "created_at < \(until)" } else { "true" }
         // With the times as values only the partitions of these months are read.
         return try await Database.planningEachTime { () async throws(PostgresError) in
@@ -93,7 +83,7 @@ package struct AuditExport: Sendable {
                 SELECT \(AuditPosition.columns)
                 FROM audit_events
                 WHERE created_at >= \(since) AND \(isBefore)
-                ORDER BY \(edge.order)
+                ORDER BY \(order)
                 LIMIT 1
                 """, as: AuditPosition.init)
         }.first

@@ -87,7 +87,7 @@ package struct AuditRetention: Sendable {
             SELECT \(StoredAuditSeal.columns)
             FROM audit_seals
             WHERE (\(AuditPosition.columns)) < \(end.row)
-            ORDER BY chain DESC, transaction_id DESC, event_id DESC
+            ORDER BY \(AuditPosition.descending)
             LIMIT 1
             """, as: StoredAuditSeal.init
         ).first
@@ -120,17 +120,15 @@ package struct AuditRetention: Sendable {
     /// Tries once more where others hold the trail. Those who write wait behind it meanwhile, so it asks for a second and lets
     /// them go on for another.
     private func whenFree<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
-        for _ in 1..<Self.maximumTries {
+        var tries = 0
+        while true {
             do {
                 return try await body()
             } catch let error as PostgresError where error.code == .server(sqlState: "55P03") {
+                tries += 1
+                guard tries < Self.maximumTries else { throw Fault.locked }
                 try await Task.sleep(for: .seconds(1))
             }
-        }
-        do {
-            return try await body()
-        } catch let error as PostgresError where error.code == .server(sqlState: "55P03") {
-            throw Fault.locked
         }
     }
 

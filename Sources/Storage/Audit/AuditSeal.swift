@@ -33,6 +33,7 @@ struct AuditPosition: Comparable, Sendable {
 extension AuditPosition {
     /// Of `audit_events`, and of `audit_seals` for the last row that one covers.
     static let columns: SQL = "chain, transaction_id, event_id"
+    static let descending: SQL = "chain DESC, transaction_id DESC, event_id DESC"
 
     /// A row value, to compare with that of the ``columns``.
     var row: SQL { "(\(chain), \(transactionID), \(eventID))" }

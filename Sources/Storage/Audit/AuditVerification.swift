@@ -139,8 +139,8 @@ package struct AuditVerification: Sendable {
         }
         if let last {
             report.head = AuditHead(number: last.seal.number, totalCount: last.seal.totalCount, code: last.code)
-            let end = try await first(after: until) ?? last
-            let base = [anchor, try await base(before: since)].compactMap(\.self).max {
+            let end = try await seal(until.map(AuditSeals.first(after:))) ?? last
+            let base = [anchor, try await seal(since.map(AuditSeals.last(before:)))].compactMap(\.self).max {
                 $0.seal.number < $1.seal.number
             }
             report.isTooLong = end.seal.totalCount - (base?.seal.totalCount ?? 0) > maximumRows
@@ -229,20 +229,9 @@ package struct AuditVerification: Sendable {
         }
     }
 
-    /// The last seal before a time.
-    private func base(before time: Timestamp?) async throws(PostgresError) -> StoredAuditSeal? {
-        guard let time else { return nil }
-        return try await seal(AuditSeals.last(before: time))
-    }
-
-    /// The first seal after a time.
-    private func first(after time: Timestamp?) async throws(PostgresError) -> StoredAuditSeal? {
-        guard let time else { return nil }
-        return try await seal(AuditSeals.first(after: time))
-    }
-
-    private func seal(_ statement: SQL) async throws(PostgresError) -> StoredAuditSeal? {
-        try await database.query(statement, as: StoredAuditSeal.init).first
+    private func seal(_ statement: SQL?) async throws(PostgresError) -> StoredAuditSeal? {
+        guard let statement else { return nil }
+        return try await database.query(statement, as: StoredAuditSeal.init).first
     }
 
     private func code(of number: Int64) async throws(PostgresError) -> [UInt8] {

@@ -97,14 +97,7 @@ package struct FeedStore: Sendable {
     }
 
     private func page(after start: FeedPosition, limit: Int) async throws(PostgresError) -> Page {
-        let events = try await database.query(
-            """
-            SELECT \(FeedStore.columns)
-            FROM account_events e
-            WHERE e.position > \(start.number)
-            ORDER BY e.position
-            LIMIT \(limit + 1)
-            """, as: FeedStore.event)
+        let events = try await events("e.position > \(start.number)", limit: limit + 1)
         let shown = Array(events.prefix(limit))
         return Page(events: shown, next: shown.last?.position ?? start, hasMore: events.count > limit)
     }
@@ -124,20 +117,26 @@ package struct FeedStore: Sendable {
         guard let (end, count) = looked.first, let last = end else {
             return Page(events: [], next: start, hasMore: false)
         }
-        let events = try await database.query(
-            """
-            SELECT \(FeedStore.columns)
-            FROM account_events e
-            WHERE e.position > \(start.number) AND e.position <= \(last)
-                AND e.type = ANY (\(types.map(\.rawValue)))
-            ORDER BY e.position
-            LIMIT \(limit + 1)
-            """, as: FeedStore.event)
+        let events = try await events(
+            "e.position > \(start.number) AND e.position <= \(last) AND e.type = ANY (\(types.map(\.rawValue)))",
+            limit: limit + 1)
         let shown = Array(events.prefix(limit))
         if events.count > limit, let shownLast = shown.last {
             return Page(events: shown, next: shownLast.position, hasMore: true)
         }
         return Page(events: shown, next: FeedPosition(last), hasMore: count == FeedStore.window)
+    }
+
+    /// - Parameter condition: on `account_events`, named `e`.
+    private func events(_ condition: SQL, limit: Int) async throws(PostgresError) -> [FeedEvent] {
+        try await database.query(
+            """
+            SELECT \(FeedStore.columns)
+            FROM account_events e
+            WHERE \(condition)
+            ORDER BY e.position
+            LIMIT \(limit)
+            """, as: FeedStore.event)
     }
 
     /// The last position that was given, and the last that was dropped.

@@ -55,8 +55,6 @@ package struct RateLimitStore: Sendable {
     }
 
     /// Deletes the rows of allowances that are full again.
-    ///
-    /// - Returns: the number of deleted rows.
     package func deleteFull(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.delete(from: "rate_limits", where: "full_at < \(time)", limit: limit)
     }

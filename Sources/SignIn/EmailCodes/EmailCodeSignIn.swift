@@ -86,7 +86,7 @@ package struct EmailCodeSignIn: Sendable {
             }
         }
         switch outcome {
-        case .signedIn(let account):
+        case .entered(let account):
             return .signedIn(try issuer.signedIn(account, identityID: nil, newSession: newSession))
         case .choose(let account):
             return .linkRequired(

@@ -11,8 +11,6 @@ package enum EmailChangeRequest: Sendable {
 /// The changes that an account's owner makes.
 extension AccountStore {
     /// Deletes pending addresses that were never proven.
-    ///
-    /// - Returns: the number of deleted addresses.
     package func deleteExpiredPendingEmails(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.execute(
             """
@@ -58,9 +56,9 @@ extension AccountStore {
 
     /// The stored hash of the account's password.
     package func passwordHash(of id: AccountID) async throws(PostgresError) -> PasswordHash? {
-        let rows = try await database.query(
-            "SELECT password_hash FROM accounts WHERE account_id = \(id)", as: PasswordHash?.self)
-        return rows.first ?? nil
+        try await database.query(
+            "SELECT password_hash FROM accounts WHERE account_id = \(id)", as: PasswordHash?.self
+        ).first ?? nil
     }
 
     /// Sets the password, and ends all sessions but this. A pending change or replacement of the address ends too: the

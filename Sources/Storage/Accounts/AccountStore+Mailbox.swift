@@ -1,10 +1,11 @@
 package import Accounts
 import Postgres
 
-/// The outcome of a sign-in by a correct code.
-package enum MailedSignIn: Sendable {
-    case signedIn(Account)
-    /// The account's address is only stated. The code is spent on the ticket; its person sees this account and chooses.
+/// What a correct code leads to, which is spent.
+package enum MailboxEntry: Sendable {
+    /// The account, whose address is proven by now.
+    case entered(Account)
+    /// The account's address is only stated: its person has to choose, having seen the account.
     case choose(Account)
 }
 
@@ -14,20 +15,19 @@ extension AccountStore {
     /// in the account.
     package func signIn(
         by code: EmailCode, newSession: NewSession, else ticket: MailboxTicket, hash: SecretHash, by call: Call
-    ) async throws -> MailedSignIn {
+    ) async throws -> MailboxEntry {
         try await database.change(by: call) { change in
-            switch try await change.accounts.enter(by: code, for: .mailedSignIn) {
-            case .entered(let account):
-                try await change.sessions.open(newSession, for: account.id)
-                return .signedIn(account)
+            let entry = try await change.accounts.enter(by: code, for: .mailedSignIn)
+            switch entry {
+            case .entered(let account): try await change.sessions.open(newSession, for: account.id)
             case .choose(let account):
                 try await change.mailboxTickets.insert(
                     ticket, showing: ShownAccount(account), hash: hash,
                     recording: AuditEvent(.linkRequired, from: call.origin, accountID: account.id))
                 // That a ticket is made is no act on the account, but this one's person reads its mailbox.
                 _ = try await change.execute(AccountStore.touchingImport(of: "(\(account.id))"))
-                return .choose(account)
             }
+            return entry
         }
     }
 
@@ -41,14 +41,6 @@ extension AccountStore {
             try await change.accounts.resetPassword(to: passwordHash, proven: code)
         }
     }
-
-    /// What a code leads to, which is spent.
-    enum MailboxEntry: Sendable {
-        /// The account, whose address is proven by now.
-        case entered(Account)
-        /// The person has to choose, having seen the account.
-        case choose(Account)
-    }
 }
 
 extension Change.Accounts {
@@ -58,7 +50,7 @@ extension Change.Accounts {
     /// - Parameter shown: the account as the person has been shown it.
     func enter(
         by code: EmailCode, for operation: AddressOperation, shown: ShownAccount? = nil
-    ) async throws -> AccountStore.MailboxEntry {
+    ) async throws -> MailboxEntry {
         let holders = try await change.query(
             "SELECT account_id FROM accounts WHERE email = \(code.email.text) FOR UPDATE", as: AccountID.self)
         guard let id = holders.first, let account = try await lock(id) else { throw Refusal.codeGone }

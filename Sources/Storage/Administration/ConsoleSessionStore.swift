@@ -88,8 +88,6 @@ package struct ConsoleSessionStore: Sendable {
     }
 
     /// Deletes sessions that have ended by themselves.
-    ///
-    /// - Returns: their number.
     package func deleteEnded() async throws(PostgresError) -> Int {
         try await database.execute(
             """

@@ -44,10 +44,10 @@ package struct ProviderEventRecords: Sendable {
     }
 
     package func event(_ id: ProviderEventID) async throws(PostgresError) -> StoredProviderEvent? {
-        let events = try await database.query(
+        try await database.query(
             "SELECT \(ProviderEventRecords.columns) FROM provider_events WHERE event_id = \(id)",
-            as: ProviderEventRecords.event)
-        return events.first
+            as: ProviderEventRecords.event
+        ).first
     }
 
     /// Makes the event pending again, and records who asked for that.

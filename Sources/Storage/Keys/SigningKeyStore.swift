@@ -175,8 +175,6 @@ package struct SigningKeyStore: Sendable {
     }
 
     /// Deletes the keys whose tokens have all expired.
-    ///
-    /// - Returns: the number of deleted keys.
     package func deleteExpired(by call: Call) async throws -> Int {
         let expired = try await keys().filter { key in key.keptUntil.map { $0 <= call.now } ?? false }
         guard !expired.isEmpty else { return 0 }

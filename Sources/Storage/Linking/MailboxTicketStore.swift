@@ -10,14 +10,13 @@ package struct MailboxTicketStore: Sendable {
     package func open(
         _ hash: SecretHash, by call: Call
     ) async throws(PostgresError) -> (ticket: MailboxTicket, shown: ShownAccount)? {
-        let rows = try await database.query(
+        try await database.query(
             """
             SELECT \(MailboxTicketStore.columns)
             FROM mailbox_tickets
             WHERE ticket_hash = \(hash) AND expires_at > \(call.now) AND \(MailboxTicketStore.isItsOwn)
-            """
-        ) { row throws(PostgresError) in try MailboxTicketStore.ticket(row) }
-        return rows.first
+            """, as: MailboxTicketStore.ticket
+        ).first
     }
 
     /// Keeps which account the ticket's person has been shown, and with which identities.
@@ -96,7 +95,6 @@ package struct MailboxTicketStore: Sendable {
             """) == 1
     }
 
-    /// - Returns: the number of deleted tickets.
     package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.delete(from: "mailbox_tickets", where: "expires_at < \(time)", limit: limit)
     }

@@ -18,14 +18,11 @@ package struct NonceStore: Sendable {
     }
 
     package func isSpent(_ hash: SecretHash) async throws(PostgresError) -> Bool {
-        let rows = try await database.query(
-            "SELECT EXISTS (SELECT FROM nonces WHERE nonce_hash = \(hash))", as: Bool.self)
-        return rows == [true]
+        try await database.query("SELECT EXISTS (SELECT FROM nonces WHERE nonce_hash = \(hash))", as: Bool.self)
+            == [true]
     }
 
     /// Deletes spent nonces. To be called long after they have expired, by every process's clock.
-    ///
-    /// - Returns: the number of deleted nonces.
     package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.delete(from: "nonces", where: "expires_at < \(time)", limit: limit)
     }

@@ -177,9 +177,8 @@ package struct RevocationStore: Sendable {
     }
 
     package func isPending(of key: IdentityKey) async throws(PostgresError) -> Bool {
-        let rows = try await database.query(
-            "SELECT EXISTS (SELECT FROM \(RevocationStore.pending(of: key)))", as: Bool.self)
-        return rows.first ?? false
+        try await database.query("SELECT EXISTS (SELECT FROM \(RevocationStore.pending(of: key)))", as: Bool.self)
+            .first ?? false
     }
 
     package func backlog() async throws(PostgresError) -> OutboxBacklog {

@@ -8,7 +8,6 @@ package import Postgres
 /// The batch is an array, so that it is locked once and its rows are looked up by their ids, whatever the planner
 /// estimates of their number.
 extension SessionStore {
-    /// - Returns: how many were deleted.
     package func deleteEnded(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.delete(from: "sessions", where: "ended_at < \(time)", limit: limit)
     }

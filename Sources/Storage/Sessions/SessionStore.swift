@@ -23,15 +23,14 @@ package struct SessionStore: Sendable {
 
     /// The session, if it is live.
     package func live(_ id: SessionID, by call: Call) async throws(PostgresError) -> LiveSession? {
-        let rows = try await database.query(
+        try await database.query(
             """
             SELECT \(SessionStore.liveColumns)
             FROM sessions s
             JOIN accounts a ON a.account_id = s.account_id
             WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(call.now)
             """
-        ) { row throws(PostgresError) in try LiveSession(id, row) }
-        return rows.first
+        ) { row throws(PostgresError) in try LiveSession(id, row) }.first
     }
 
     static let liveColumns: SQL = """

@@ -57,7 +57,7 @@ extension WebFlowStore {
     package func coded(
         _ id: WebFlowID, of browser: SecretHash, by call: Call
     ) async throws(PostgresError) -> (flow: StoredWebFlow, codeHash: SecretHash)? {
-        let rows = try await database.query(
+        try await database.query(
             """
             SELECT \(WebFlowStore.columns), f.code_hash
             FROM web_flows f
@@ -66,8 +66,7 @@ extension WebFlowStore {
             """
         ) { row throws(PostgresError) in
             (flow: try WebFlowRow(row).plain, codeHash: try SecretHash(from: row[WebFlowStore.columnCount]))
-        }
-        return rows.first
+        }.first
     }
 
     private func take(_ id: WebFlowID, of browser: SecretHash, in change: Change) async throws -> StoredWebFlow? {

@@ -151,7 +151,7 @@ package struct WebFlowStore: Sendable {
     func left(
         where condition: SQL, for browser: SecretHash?, by call: Call
     ) async throws(PostgresError) -> LeftWebFlow? {
-        let rows = try await database.query(
+        try await database.query(
             """
             SELECT \(WebFlowStore.columns), COALESCE(f.browser_hash = \(browser), false), f.expires_at <= \(call.now)
             FROM web_flows f
@@ -161,8 +161,7 @@ package struct WebFlowStore: Sendable {
             LeftWebFlow(
                 flow: try WebFlowRow(row).plain, isOfBrowser: try Bool(from: row[WebFlowStore.columnCount]),
                 hasExpired: try Bool(from: row[WebFlowStore.columnCount + 1]))
-        }
-        return rows.first
+        }.first
     }
 
     /// The errand of a flow that has signed its person in.

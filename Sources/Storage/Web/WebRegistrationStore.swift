@@ -56,8 +56,6 @@ package struct WebRegistrationStore: Sendable {
     }
 
     /// Deletes those whose code is over.
-    ///
-    /// - Returns: the number of deleted rows.
     package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.delete(from: "web_registrations", where: "expires_at <= \(time)", limit: limit)
     }

@@ -47,8 +47,7 @@ extension WebhookStore {
                 AND e.type = ANY (\(types.map(\.rawValue)))
             ORDER BY e.position
             LIMIT \(limit)
-            """
-        ) { row throws(PostgresError) in try FeedStore.event(row) }
+            """, as: FeedStore.event)
     }
 
     /// Parks an account at an event, or keeps it parked for another try.
@@ -56,46 +55,37 @@ extension WebhookStore {
         _ parked: ParkedEvent, until nextAttempt: Timestamp, error: String?, in stream: WebhookStreamID,
         under lease: WebhookLease
     ) async throws {
-        try await database.transaction { transaction in
-            try await lease.require(in: transaction)
-            _ = try await transaction.execute(
-                """
-                INSERT INTO webhook_parked (stream_id, account_id, position, attempts, next_attempt_at, last_error)
-                VALUES (\(stream), \(parked.accountID), \(parked.position.number), \(Int32(clamping: parked.attempts)),
-                    \(nextAttempt), \(error))
-                ON CONFLICT (stream_id, account_id) DO UPDATE
-                SET position = EXCLUDED.position, attempts = EXCLUDED.attempts,
-                    next_attempt_at = EXCLUDED.next_attempt_at, last_error = EXCLUDED.last_error
-                """)
-        }
+        try await write(
+            """
+            INSERT INTO webhook_parked (stream_id, account_id, position, attempts, next_attempt_at, last_error)
+            VALUES (\(stream), \(parked.accountID), \(parked.position.number), \(Int32(clamping: parked.attempts)),
+                \(nextAttempt), \(error))
+            ON CONFLICT (stream_id, account_id) DO UPDATE
+            SET position = EXCLUDED.position, attempts = EXCLUDED.attempts,
+                next_attempt_at = EXCLUDED.next_attempt_at, last_error = EXCLUDED.last_error
+            """, under: lease)
     }
 
     /// Lets an account go on with the others.
     package func unpark(_ account: AccountID, in stream: WebhookStreamID, under lease: WebhookLease) async throws {
-        try await database.transaction { transaction in
-            try await lease.require(in: transaction)
-            _ = try await transaction.execute(
-                "DELETE FROM webhook_parked WHERE stream_id = \(stream) AND account_id = \(account)")
-        }
+        try await write(
+            "DELETE FROM webhook_parked WHERE stream_id = \(stream) AND account_id = \(account)", under: lease)
     }
 
     /// Keeps an event that is tried no more.
     package func giveUp(
         _ event: FeedEvent, attempts: Int, error: String, under lease: WebhookLease, at now: Timestamp
     ) async throws {
-        try await database.transaction { transaction in
-            try await lease.require(in: transaction)
-            _ = try await transaction.execute(
-                """
-                INSERT INTO webhook_failures (endpoint, event_id, position, type, account_id, external_id, sequence,
-                    members, happened_at, attempts, last_error, given_up_at)
-                VALUES (\(lease.endpoint), \(event.id), \(event.position.number), \(event.type), \(event.accountID),
-                    \(event.externalID), \(event.sequence), \(event.members), \(event.happenedAt),
-                    \(Int32(clamping: attempts)), \(error), \(now))
-                ON CONFLICT (endpoint, event_id) DO UPDATE
-                SET attempts = EXCLUDED.attempts, last_error = EXCLUDED.last_error, given_up_at = EXCLUDED.given_up_at
-                """)
-        }
+        try await write(
+            """
+            INSERT INTO webhook_failures (endpoint, event_id, position, type, account_id, external_id, sequence,
+                members, happened_at, attempts, last_error, given_up_at)
+            VALUES (\(lease.endpoint), \(event.id), \(event.position.number), \(event.type), \(event.accountID),
+                \(event.externalID), \(event.sequence), \(event.members), \(event.happenedAt),
+                \(Int32(clamping: attempts)), \(error), \(now))
+            ON CONFLICT (endpoint, event_id) DO UPDATE
+            SET attempts = EXCLUDED.attempts, last_error = EXCLUDED.last_error, given_up_at = EXCLUDED.given_up_at
+            """, under: lease)
     }
 
     /// An event that the feed has, or that the endpoint did not take.

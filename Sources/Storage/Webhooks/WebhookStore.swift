@@ -235,27 +235,31 @@ package struct WebhookStore: Sendable {
 
     /// Ends a replay of which nothing is left.
     package func end(_ stream: WebhookStreamID, under lease: WebhookLease) async throws {
-        try await database.transaction { transaction in
-            try await lease.require(in: transaction)
-            _ = try await transaction.execute(
-                """
-                DELETE FROM webhook_streams s
-                WHERE s.stream_id = \(stream) AND s.until_position IS NOT NULL
-                    AND NOT EXISTS (SELECT FROM webhook_parked p WHERE p.stream_id = s.stream_id)
-                """)
-        }
+        try await write(
+            """
+            DELETE FROM webhook_streams s
+            WHERE s.stream_id = \(stream) AND s.until_position IS NOT NULL
+                AND NOT EXISTS (SELECT FROM webhook_parked p WHERE p.stream_id = s.stream_id)
+            """, under: lease)
     }
 
     /// Notes how far a stream has come. Another process has parked what it skipped by its own position, so this one's is
     /// good under its lease alone.
     package func advance(_ stream: WebhookStreamID, to position: FeedPosition, under lease: WebhookLease) async throws {
+        try await write(
+            """
+            UPDATE webhook_streams SET position = \(position.number)
+            WHERE stream_id = \(stream) AND position < \(position.number)
+            """, under: lease)
+    }
+
+    /// Runs a statement, if the lease is held still.
+    func write(
+        _ statement: SQL, under lease: WebhookLease, file: StaticString = #fileID, line: UInt = #line
+    ) async throws {
         try await database.transaction { transaction in
             try await lease.require(in: transaction)
-            _ = try await transaction.execute(
-                """
-                UPDATE webhook_streams SET position = \(position.number)
-                WHERE stream_id = \(stream) AND position < \(position.number)
-                """)
+            _ = try await transaction.execute(statement, file: file, line: line)
         }
     }
 }

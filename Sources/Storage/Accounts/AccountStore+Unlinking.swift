@@ -77,11 +77,7 @@ extension Change.Accounts {
                     FOR UPDATE SKIP LOCKED)
                 """)
             _ = try await change.execute(
-                """
-                UPDATE provider_events
-                SET subject = NULL
-                WHERE \(identity.key.condition) AND status <> 'pending'
-                """)
+                "UPDATE provider_events SET subject = NULL WHERE \(identity.key.condition) AND status <> 'pending'")
         }
         // Who has an account for an address that this one wants, or wants its address, goes on with their code.
         for codes in ["mailed_codes", "email_codes"] as [SQL] {

@@ -48,11 +48,8 @@ package struct AccountStore: Sendable {
 
     package func passwordCredential(for email: EmailAddress) async throws(PostgresError) -> PasswordCredential? {
         try await database.query(
-            """
-            SELECT account_id, password_hash, status
-            FROM accounts
-            WHERE email = \(email.text)
-            """, as: AccountID.self, PasswordHash?.self, Account.Status.self
+            "SELECT account_id, password_hash, status FROM accounts WHERE email = \(email.text)", as: AccountID.self,
+            PasswordHash?.self, Account.Status.self
         ).first.map(PasswordCredential.init)
     }
 

@@ -63,11 +63,7 @@ extension Change.Identities {
     func refuseTokens(issuedBefore now: Timestamp, of accountID: AccountID) async throws(PostgresError) {
         try await refuseProofs(issuedBefore: now, of: accountID)
         _ = try await change.execute(
-            """
-            UPDATE identities
-            SET not_before = GREATEST(not_before, \(now))
-            WHERE account_id = \(accountID)
-            """)
+            "UPDATE identities SET not_before = GREATEST(not_before, \(now)) WHERE account_id = \(accountID)")
         try await change.emailCodes.end(mailedTo: accountID)
     }
 

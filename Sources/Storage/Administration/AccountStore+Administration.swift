@@ -25,11 +25,7 @@ extension AccountStore {
                 guard account.status == .disabled else { return }
                 guard account.hasSignInMethod || email != nil else { throw Refusal.emailRequired }
                 _ = try await change.execute(
-                    """
-                    UPDATE accounts
-                    SET status = 'active', disabled_reason = NULL
-                    WHERE account_id = \(id)
-                    """)
+                    "UPDATE accounts SET status = 'active', disabled_reason = NULL WHERE account_id = \(id)")
                 change.announce(.accountEnabled(by: .admin), of: id)
                 if let email {
                     _ = try await change.execute(

@@ -56,11 +56,7 @@ package struct RevocationRecords: Sendable {
         _ id: RevocationID, in session: some PostgresSession
     ) async throws(PostgresError) -> Revocation? {
         try await session.query(
-            """
-            SELECT \(columns)
-            FROM outbox
-            WHERE message_id = \(id) AND kind = 'revocation'
-            """, as: revocation
+            "SELECT \(columns) FROM outbox WHERE message_id = \(id) AND kind = 'revocation'", as: revocation
         ).first
     }
 

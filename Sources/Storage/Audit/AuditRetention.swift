@@ -207,11 +207,7 @@ package struct AuditRetention: Sendable {
             $block$
             """)
         // The default partition, and rows of a false time.
-        _ = try await change.execute(
-            """
-            DELETE FROM audit_events
-            WHERE (\(AuditPosition.columns)) <= \(position.row)
-            """)
+        _ = try await change.execute("DELETE FROM audit_events WHERE (\(AuditPosition.columns)) <= \(position.row)")
         let rest = try await names(in: change)
         return old.filter { !rest.contains($0) }
     }

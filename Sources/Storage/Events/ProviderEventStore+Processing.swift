@@ -236,9 +236,7 @@ extension Change.ProviderEvents {
             // A person who has authenticated there since then is not shown it.
             if try await !hasNewerConsent(identity, than: event) {
                 try await set(
-                    """
-                    credential_change_required_at = GREATEST(credential_change_required_at, \(event.occurredAt))
-                    """)
+                    "credential_change_required_at = GREATEST(credential_change_required_at, \(event.occurredAt))")
             }
             try await record(.credentialChangeRequired)
         case .note:

@@ -66,10 +66,7 @@ extension EmailCodeStore {
         case .nothing:
             guard let live = found.live else { return }
             _ = try await session.execute(
-                """
-                \(noting(request, from: row(live.code.id), isMailed: false, by: call))
-                WHERE NOT n.asked
-                """)
+                "\(noting(request, from: row(live.code.id), isMailed: false, by: call)) WHERE NOT n.asked")
         case .needsAllowance: return
         }
     }

@@ -36,11 +36,7 @@ extension EmailCodeStore {
         let key = keys.first ?? []
         guard found.addressKeys.contains(where: { $0 != key }) else { return key }
         _ = try await session.execute(
-            """
-            UPDATE mailed_codes
-            SET address_key = \(key)
-            WHERE address_key = ANY (\(found.addressKeys))
-            """)
+            "UPDATE mailed_codes SET address_key = \(key) WHERE address_key = ANY (\(found.addressKeys))")
         _ = try await session.execute("DELETE FROM guessed_addresses WHERE address_key = ANY (\(found.addressKeys))")
         try await write(found.guesses, under: key, by: call, in: session)
         return key

@@ -147,11 +147,7 @@ extension MailStore {
 
     /// Deletes a mail that needs no sending.
     package func delete(_ mail: ClaimedMail) async throws(PostgresError) {
-        _ = try await database.execute(
-            """
-            DELETE FROM outbox
-            WHERE \(Outbox.isHeld(mail.id, attempt: mail.attempt))
-            """)
+        _ = try await database.execute("DELETE FROM outbox WHERE \(Outbox.isHeld(mail.id, attempt: mail.attempt))")
     }
 
     /// Schedules the next attempt after one that failed.

@@ -134,11 +134,7 @@ package struct WebFlowStore: Sendable {
     /// A flow in which its browser can still do something.
     package func read(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> StoredWebFlow? {
         try await flow(
-            """
-            SELECT \(WebFlowStore.columns)
-            FROM web_flows f
-            WHERE \(WebFlowStore.underWay(id, browser, call))
-            """)
+            "SELECT \(WebFlowStore.columns) FROM web_flows f WHERE \(WebFlowStore.underWay(id, browser, call))")
     }
 
     /// A flow as it was left, whether something can still be done in it or not.

@@ -89,11 +89,6 @@ package struct ConsoleSessionStore: Sendable {
 
     /// Deletes sessions that have ended by themselves.
     package func deleteEnded() async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM console_sessions c
-            WHERE c.last_used_at <= now() - \(Lifetimes.consoleIdleSeconds) * interval '1 second'
-                OR c.created_at <= now() - \(Lifetimes.consoleSessionSeconds) * interval '1 second'
-            """)
+        try await database.execute("DELETE FROM console_sessions WHERE NOT (\(ConsoleSessionStore.isLive))")
     }
 }

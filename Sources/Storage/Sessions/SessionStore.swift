@@ -184,10 +184,7 @@ extension Change.Sessions {
         _ = try await change.execute(
             newSession.insertion(
                 accountID: "a.account_id", identityID: "NULL",
-                from: """
-                    accounts a
-                    WHERE a.account_id = \(accountID)
-                    """))
+                from: "accounts a WHERE a.account_id = \(accountID)"))
     }
 
     /// Whether a session is still live; if so, it stays live until the transaction ends.

@@ -102,9 +102,7 @@ extension AccountFilter {
     fileprivate var indexedCondition: SQL {
         if let email { return "a.email = \(email.text)" }
         if let identityEmail {
-            return """
-                a.account_id IN (SELECT i.account_id FROM identities i WHERE i.email = \(identityEmail.text))
-                """
+            return "a.account_id IN (SELECT i.account_id FROM identities i WHERE i.email = \(identityEmail.text))"
         }
         if let subject {
             let ofProvider: SQL = if let provider { "i.provider = \(provider.rawValue)" } else { "true" }

@@ -84,9 +84,7 @@ package struct ConsoleStaffStore: Sendable {
     ///
     /// - Parameter isActivity: whether this use puts off the idle end.
     package func use(_ hash: SecretHash, isActivity: Bool) async throws(PostgresError) -> String? {
-        let isLive: SQL = """
-            session_hash = \(hash) AND staff_name IS NOT NULL AND \(ConsoleSessionStore.isLive)
-            """
+        let isLive: SQL = "session_hash = \(hash) AND staff_name IS NOT NULL AND \(ConsoleSessionStore.isLive)"
         let name = { (statement: SQL) async throws(PostgresError) in
             try await database.query(statement, as: String.self).first
         }

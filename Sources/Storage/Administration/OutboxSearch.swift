@@ -28,9 +28,8 @@ package struct OutboxSearch: Sendable {
             attempts: Int(attempts), lastError: error, createdAt: createdAt, finishedAt: finishedAt)
     }
 
-    static let columns: SQL = """
-        message_id, kind, status, provider, identity_id, template, attempts, last_error, created_at, finished_at
-        """
+    static let columns: SQL =
+        "message_id, kind, status, provider, identity_id, template, attempts, last_error, created_at, finished_at"
 
     package static func statement(status: OutboxStatus?, before cursor: OutboxID?, limit: Int) -> SQL {
         statement(columns, ofKind: nil, status: status, before: cursor, limit: limit)

@@ -73,9 +73,8 @@ package struct ProviderEventRecords: Sendable {
         }
     }
 
-    private static let columns: SQL = """
-        event_id, provider, jti, type, subject, detail, status, occurred_at, received_at, processed_at
-        """
+    private static let columns: SQL =
+        "event_id, provider, jti, type, subject, detail, status, occurred_at, received_at, processed_at"
 
     private static func event(_ row: PostgresRow) throws(PostgresError) -> StoredProviderEvent {
         let (id, provider, tokenID, type, subject, detail, status, occurredAt, receivedAt, processedAt) =

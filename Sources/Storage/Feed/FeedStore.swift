@@ -157,9 +157,8 @@ package struct FeedStore: Sendable {
         return numbers.first.map { FeedPosition($0) }
     }
 
-    static let columns: SQL = """
-        e.position, e.event_id, e.type, e.account_id, e.external_id, e.sequence, e.members, e.happened_at
-        """
+    static let columns: SQL =
+        "e.position, e.event_id, e.type, e.account_id, e.external_id, e.sequence, e.members, e.happened_at"
 
     static func event(_ row: PostgresRow) throws(PostgresError) -> FeedEvent { try event(row, from: 0) }
 

@@ -130,9 +130,7 @@ extension Change {
     /// The same of an account that is gone: a revocation of its may still be announced. One that never was has no number.
     fileprivate func number(behind last: Int64, ofDeleted id: AccountID) async throws(PostgresError) {
         _ = try await execute(
-            """
-            UPDATE account_sequences SET last_sequence = GREATEST(last_sequence, \(last)) WHERE account_id = \(id)
-            """)
+            "UPDATE account_sequences SET last_sequence = GREATEST(last_sequence, \(last)) WHERE account_id = \(id)")
     }
 
     fileprivate func linkedClients(of id: AccountID) async throws(PostgresError) -> Int {

@@ -120,9 +120,8 @@ package struct MailboxTicketStore: Sendable {
     private static let isItsOwn: SQL =
         "NOT EXISTS (SELECT FROM link_tickets t WHERE t.ticket_hash = mailbox_tickets.ticket_hash)"
 
-    private static let columns: SQL = """
-        email, shown_account_id, shown_identity_ids, device_name, device_platform, auth_time, created_at, expires_at
-        """
+    private static let columns: SQL =
+        "email, shown_account_id, shown_identity_ids, device_name, device_platform, auth_time, created_at, expires_at"
 
     private static func ticket(
         _ row: PostgresRow

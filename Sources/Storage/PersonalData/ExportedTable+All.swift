@@ -50,9 +50,7 @@ extension ExportedTable {
     /// The account's address, if it is proven. An address that is only stated or claimed may belong to another
     /// person by now, whom the mail is about.
     private static func provenAddress(of id: AccountID) -> SQL {
-        """
-        (SELECT email FROM accounts WHERE account_id = \(id) AND email_verified AND email_proof = 'proven')
-        """
+        "(SELECT email FROM accounts WHERE account_id = \(id) AND email_verified AND email_proof = 'proven')"
     }
 
     // MARK: The account and its ways in
@@ -225,9 +223,8 @@ extension ExportedTable {
     ) { id, _ in isOfIdentity(id) }
 
     /// Where staff and providers called from, and by which request, is theirs. So is where one came from who may be another.
-    private static let isOwnRequest: SQL = """
-        actor = 'person' AND type = ANY (\(AuditEvent.Kind.allCases.filter { $0.isOfThePersonAlone }.map(\.rawValue)))
-        """
+    private static let isOwnRequest: SQL =
+        "actor = 'person' AND type = ANY (\(AuditEvent.Kind.allCases.filter { $0.isOfThePersonAlone }.map(\.rawValue)))"
 
     private static let auditEvents = ExportedTable(
         "audit_events", as: "auditEvents",

@@ -304,19 +304,14 @@ package struct WebFlowStore: Sendable {
 
     /// The `WHERE` condition for a flow in which its browser can still do something.
     private static func underWay(_ id: WebFlowID, _ browser: SecretHash, _ call: Call) -> SQL {
-        """
-        f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now) AND \(isUnderWay)
-        """
+        "f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now) AND \(isUnderWay)"
     }
 
     /// What a flow keeps for the browser's return.
-    static let erasingProviderStep: SQL = """
-        state_hash = NULL, handle_hash = NULL, sealed_secrets = NULL, sealed_answer = NULL, answer_expires_at = NULL
-        """
+    static let erasingProviderStep: SQL =
+        "state_hash = NULL, handle_hash = NULL, sealed_secrets = NULL, sealed_answer = NULL, answer_expires_at = NULL"
 
-    static let erasingAll: SQL = """
-        \(erasingProviderStep), sealed_ticket = NULL, login_hint = NULL
-        """
+    static let erasingAll: SQL = "\(erasingProviderStep), sealed_ticket = NULL, login_hint = NULL"
 
     static let columns: SQL = """
         f.flow_id, f.kind, f.status, f.app_id, f.app_redirect_uri, f.app_state, f.oauth_request, f.only_provider,

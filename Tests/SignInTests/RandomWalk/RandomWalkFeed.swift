@@ -7,6 +7,7 @@ enum WalkFeed: String, CaseIterable, Sendable {
     case existence = "the feed and the table disagree on whether an account is there"
     case status = "the feed and the table disagree on whether an account is disabled"
     case address = "the feed and the table disagree on the degree of an account's address"
+    case changes = "the feed and the table disagree on how often an account's address or password has changed"
     case identities = "the feed and the table disagree on the identities of an account"
     case clients = "the feed and the table disagree on the clients of an account"
     case sessions = "a session has ended and no event names it"

@@ -69,6 +69,7 @@ import Testing
 
     @Test(.fixture(SignInFixture.self), arguments: WalkFeed.allCases)
     func `a walk sees where feed and tables disagree`(_ rule: WalkFeed) async throws {
+        try await WalkLedger.install(in: fixture.database)
         for person in ["kim", "ada"] { _ = try await fixture.signUp(.google(person)) }
         #expect(try await WalkFeed.broken(in: fixture.database).isEmpty)
         try await fixture.database.run(script: try DataFile("SQL/Breaches.sql").part("\(rule)"))

@@ -79,6 +79,9 @@ UPDATE accounts SET status = 'disabled';
 INSERT INTO unstamped_events (event_id, type, account_id, sequence, members, happened_at)
 SELECT gen_random_uuid(), 'account.email_changed', account_id, 9, '{"emailProof":"claimed"}', now() FROM accounts;
 
+-- name: changes
+UPDATE accounts SET password_hash = 'x';
+
 -- name: identities
 DELETE FROM identities WHERE subject = 'kim';
 

@@ -1,4 +1,4 @@
--- The rows that break each rule of WalkFeed, one column each, of the events.
+-- The rows that break each rule of WalkFeed, one column each, of the events. What changed is in the ledger.
 
 -- name: events
 WITH e AS (
@@ -38,6 +38,18 @@ CROSS JOIN LATERAL (
     ORDER BY sequence DESC LIMIT 1
 ) s
 WHERE s.proof IS DISTINCT FROM CASE WHEN a.email IS NOT NULL THEN a.email_proof END
+
+-- name: changes
+-- Those of accounts that are gone went with them.
+SELECT account_id::text
+FROM (
+    SELECT account_id, type, 1 AS number FROM walk_changes
+    UNION ALL
+    SELECT account_id, type, -1 FROM e WHERE type IN ('account.email_changed', 'account.password_changed')
+) c
+WHERE EXISTS (SELECT FROM accounts a WHERE a.account_id = c.account_id)
+GROUP BY account_id, type
+HAVING sum(number) <> 0
 
 -- name: identities
 SELECT COALESCE(i.identity_id::text, f.id)

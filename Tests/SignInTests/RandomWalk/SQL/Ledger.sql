@@ -26,6 +26,9 @@ CREATE TABLE walk_degrees (
 
 CREATE INDEX ON walk_degrees (account_id, number);
 
+-- The changes of addresses and passwords, each by the type of its event in the feed. What an account is made with is none.
+CREATE TABLE walk_changes (account_id uuid NOT NULL, type text COLLATE "C" NOT NULL);
+
 -- A mailbox opened the account; its reader had been shown these identities.
 CREATE TABLE walk_entries (
     account_id uuid NOT NULL,
@@ -98,6 +101,9 @@ BEGIN
         IF NEW.password_hash IS NOT NULL THEN
             PERFORM walk_add(NEW.account_id, 'password', NEW.account_id, NULL);
         END IF;
+        IF TG_OP = 'UPDATE' THEN
+            INSERT INTO walk_changes (account_id, type) VALUES (NEW.account_id, 'account.password_changed');
+        END IF;
     END IF;
     IF NEW.pending_email IS DISTINCT FROM OLD.pending_email THEN
         PERFORM walk_remove(NEW.account_id, 'change of address', NEW.account_id);
@@ -110,6 +116,9 @@ BEGIN
     THEN
         INSERT INTO walk_degrees (account_id, proof)
         VALUES (NEW.account_id, CASE WHEN NEW.email_verified THEN NEW.email_proof ELSE 'claimed' END);
+        IF TG_OP = 'UPDATE' THEN
+            INSERT INTO walk_changes (account_id, type) VALUES (NEW.account_id, 'account.email_changed');
+        END IF;
     END IF;
     RETURN NULL;
 END

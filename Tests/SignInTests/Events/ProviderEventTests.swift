@@ -20,9 +20,11 @@ import Testing
         let google = try await fixture.bind(.google, to: apple)
         try await fixture.keep("apple-token", .apple)
         try await fixture.keep("google-token", .google)
+        try await fixture.forgetEvents()
         fixture.advance(by: 5)
         try await fixture.deliver(.apple, fixture.apple(type, id: "e1"))
 
+        #expect(try await fixture.announced() == ["identity.unlinked apple provider", "session.revoked provider"])
         for session in [apple, second] { #expect(try await !fixture.isOpen(session)) }
         #expect(try await fixture.isOpen(google))
         #expect(try await fixture.account(apple)?.identities.map(\.key.provider) == [.google])
@@ -119,6 +121,8 @@ import Testing
         try await fixture.deliver(.apple, fixture.apple("account-deleted", id: "e3"))
 
         #expect(try await fixture.account(apple) == nil)
+        let last = try await fixture.announced(of: apple.account.id).filter { $0.hasPrefix("account.deleted") }
+        #expect(last == ["account.deleted provider provider_account_deleted"])
         #expect(try await !fixture.isOpen(google))
         #expect(try await fixture.isOpen(otherPerson))
         // Apple has ended its grant; Google knows nothing yet.

@@ -133,6 +133,9 @@ import Testing
             .work
         try await revocations.finish(try #require(claimed.first), by: fixture.call)
         #expect(try await events(of: found.stray).last == "account.merged")
+        let heirs = try await fixture.texts(
+            "SELECT members::jsonb ->> 'into' FROM unstamped_events WHERE type = 'account.merged'")
+        #expect(heirs == [found.member.account.id.description])
         #expect(try await events(of: found.member).suffix(2) == ["identity.linked", "authorization.revoked"])
     }
 

@@ -102,6 +102,20 @@ extension ServiceFixture {
     func texts(_ query: SQL) async throws -> [String?] { try await database.texts(query) }
 
     func count(_ table: SQL) async throws -> Int64 { try await database.count(table) }
+
+    /// The events that an account has in the feed, or that all have, sorted: type, and the members that are no ids.
+    func announced(of id: AccountID? = nil) async throws -> [String] {
+        try await texts(
+            """
+            SELECT concat_ws(' ', type, members::jsonb ->> 'emailProof', members::jsonb ->> 'provider',
+                members::jsonb ->> 'by', members::jsonb ->> 'reason')
+            FROM unstamped_events
+            WHERE \(id)::uuid IS NULL OR account_id = \(id)
+            """
+        ).compactMap(\.self).sorted()
+    }
+
+    func forgetEvents() async throws { try await database.execute("DELETE FROM unstamped_events") }
 }
 
 extension ProviderCredential {

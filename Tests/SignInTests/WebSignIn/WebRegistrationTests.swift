@@ -37,6 +37,22 @@ import Testing
         #expect(try await left() == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `the feed has who registers, also in the place of who only claimed the address`(isClaimed: Bool) async throws {
+        if isClaimed { try await fixture.register("kim@example.com") }
+        try await fixture.forgetEvents()
+        let flow = try await fixture.openAccountFlow()
+        try await register("kim@example.com", in: flow)
+        let code = try await fixture.mailedCode(.register, to: "kim@example.com")
+        _ = try await fixture.web.confirmRegistration(code: code, in: fixture.reference(flow), by: fixture.call)
+        // The password of before is taken away, and another one set.
+        let taken = [
+            "account.email_changed proven person", "account.password_changed person",
+            "account.password_changed policy", "session.revoked person",
+        ]
+        #expect(try await fixture.announced() == (isClaimed ? taken : ["account.created signUp"]))
+    }
+
     // MARK: What fails spends nothing
 
     /// Runs a step while the database takes no flow for its person, then another time.

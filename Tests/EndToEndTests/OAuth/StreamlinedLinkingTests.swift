@@ -69,6 +69,17 @@ import Testing
         let account: SQL = "SELECT account_id FROM accounts WHERE email = 'fresh@gmail.com'"
         #expect(try await world.count("SELECT count(*) FROM sessions WHERE account_id IN (\(account))") == 0)
         #expect(try await world.recorded("type = 'account_created' AND account_id IN (\(account))") == 1)
+        let births = try await scratch.texts(
+            """
+            SELECT e.members
+            FROM (
+                SELECT account_id, type, members FROM account_events
+                UNION ALL
+                SELECT account_id, type, members FROM unstamped_events
+            ) e
+            WHERE e.type = 'account.created' AND e.account_id IN (\(account))
+            """)
+        #expect(births == [#"{"by":"streamlined"}"#])
         let tokens = try LinkedTokens(try #require(answers.first { $0.status == 200 }))
         #expect(try await world.isAlive(tokens, client))
         // The same account signs in by Google.

@@ -73,6 +73,18 @@ private struct ImportWorld: TestFixture {
         let undone = try await database.query(
             "SELECT reason FROM audit_events WHERE type = 'import_undone'", as: String.self)
         #expect(undone == ["moved: cut off, with 2 removed"])
+        let announced = try await database.query(
+            """
+            SELECT count(*) || ' ' || type || ' ' || members
+            FROM unstamped_events
+            GROUP BY type, members
+            ORDER BY type
+            """, as: String.self)
+        #expect(
+            announced == [
+                #"2 account.created {"by":"import"}"#,
+                #"2 account.deleted {"by":"admin","reason":"import_undone"}"#,
+            ])
     }
 
     @Test(.timeLimit(.minutes(2)))

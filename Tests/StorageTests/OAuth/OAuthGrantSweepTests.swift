@@ -1,62 +1,10 @@
 import Accounts
 import Postgres
+import Storage
 import TestSupport
 import Testing
 
-@testable import Storage
-
-/// An account that has linked a client.
-private struct World: TestFixture {
-    static let start = Timestamp(seconds: 1_767_225_600)
-
-    let database: Database
-    let account = AccountID(now: World.start)
-    let grant = OAuthGrantID(now: World.start)
-
-    static func run(_ body: (World) async throws -> Void) async throws {
-        try await ScratchDatabase.withMigratedPool { database in
-            let world = World(database: database)
-            try await database.execute(
-                "INSERT INTO accounts (account_id, created_at) VALUES (\(world.account), \(start))")
-            try await database.execute(
-                """
-                INSERT INTO oauth_clients (client_id, name, redirect_uris, assertion_audiences, require_pkce,
-                    rotate_refresh, streamlined_create, introspect, status, secret_hash, created_at)
-                VALUES ('csc_test', 'Test', '{}', '{}', false, false, false, false, 'active', \(hash(0)), \(start))
-                """)
-            try await database.execute(
-                """
-                INSERT INTO oauth_grants (grant_id, account_id, client_id, scopes, linked_at)
-                VALUES (\(world.grant), \(world.account), 'csc_test', '{profile}', \(start))
-                """)
-            try await body(world)
-        }
-    }
-
-    static func hash(_ octet: UInt8) -> SecretHash { SecretHash([UInt8](repeating: octet, count: 32)) }
-
-    /// A chain with a code that is good for ten minutes.
-    func link(_ octet: UInt8, at seconds: Int64, in session: some PostgresSession) async throws {
-        let now = Self.start.advanced(bySeconds: seconds)
-        let chain = OAuthChainID(now: now)
-        _ = try await session.execute("SELECT FROM oauth_grants WHERE grant_id = \(grant) FOR UPDATE")
-        _ = try await session.execute(
-            """
-            INSERT INTO oauth_chains (chain_id, grant_id, origin, scopes, created_at)
-            VALUES (\(chain), \(grant), 'web', '{profile}', \(now))
-            """)
-        _ = try await session.execute(
-            """
-            INSERT INTO oauth_codes (code_hash, chain_id, redirect_uri, expires_at)
-            VALUES (\(Self.hash(octet)), \(chain), 'https://a.example/', \(now.advanced(bySeconds: 600)))
-            """)
-    }
-
-    func sweep(at seconds: Int64) async throws -> Int {
-        let now = Self.start.advanced(bySeconds: seconds)
-        return try await OAuthGrantStore(database: database).sweep(by: .at(now), endedBefore: now, limit: 100)
-    }
-}
+private typealias World = OAuthGrantWorld
 
 /// The sweep of links that came to nothing, beside what is linked meanwhile.
 @Suite(.fixture(World.self), .timeLimit(.minutes(15))) struct OAuthGrantSweepTests {
@@ -70,8 +18,10 @@ private struct World: TestFixture {
         #expect(try await world.sweep(at: 601) == 1)
         #expect(try await database.count("oauth_chains") == 1)
         #expect(try await database.count("oauth_grants") == 1)
+        #expect(try await world.announced() == [])
         #expect(try await world.sweep(at: 1_601) == 1)
         #expect(try await database.count("oauth_grants") == 0)
+        #expect(try await world.announced() == ["client.unlinked csc_test policy"])
     }
 
     @Test func `a link is listed while a code or a refresh token is good, not until it is swept`() async throws {

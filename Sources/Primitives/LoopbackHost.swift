@@ -5,6 +5,9 @@ extension StringProtocol {
         if utf8.equalsIgnoringASCIICase("localhost".utf8) || utf8.elementsEqual("::1".utf8) { return true }
         let parts = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0].elementsEqual("127".utf8)
-            && parts.allSatisfy { (1...3).contains($0.count) && $0.allSatisfy(\.isASCIIDigit) }
+            && parts.allSatisfy { part in
+                (1...3).contains(part.count) && part.allSatisfy(\.isASCIIDigit)
+                    && part.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } <= 255
+            }
     }
 }

@@ -21,13 +21,17 @@ struct EmbedRevisionPlugin: BuildToolPlugin {
         ]
     }
 
-    /// Those of git's files that are there: a build with an input that isn't fails.
+    /// Those of git's files that are there: a build with an input that isn't fails, also when it has gone since this was asked,
+    /// as the file of a branch does that is deleted or packed.
     private func watched(in repository: URL) -> [URL] {
+        func isThere(_ file: URL) -> Bool { FileManager.default.fileExists(atPath: file.path) }
+        let log = repository.appending(path: "logs/HEAD")
+        guard !isThere(log) else { return [log] }
         let head = repository.appending(path: "HEAD")
-        var files = [head, repository.appending(path: "logs/HEAD"), repository.appending(path: "packed-refs")]
+        var files = [head, repository.appending(path: "packed-refs")]
         if let text = try? String(contentsOf: head, encoding: .utf8), text.hasPrefix("ref: ") {
             files.append(repository.appending(path: text.dropFirst(5).prefix { !$0.isNewline }.description))
         }
-        return files.filter { FileManager.default.fileExists(atPath: $0.path) }
+        return files.filter(isThere)
     }
 }

@@ -1,6 +1,7 @@
 import MetricsTestKit
 import NIOCore
 import NIOEmbedded
+import NIOPosix
 import Primitives
 import Testing
 
@@ -8,6 +9,9 @@ import Testing
 
 /// How many connections one network gets, and which go when a listener is nearly full.
 @Suite(.timeLimit(.minutes(5))) struct OpenConnectionsTests {
+    /// A connection is idle a moment after its answer has been sent. One loop notes that before it reads from another one.
+    private static let loop = MultiThreadedEventLoopGroup.singleton.next()
+
     private static func limits(connections: Int = 2048, perNetwork: Int) -> ServerLimits {
         var limits = ServerLimits.uncontended
         limits.connections = connections
@@ -69,7 +73,7 @@ import Testing
     /// Of 16 connections 15 are open; the next closes the one that has been idle longest, and no other.
     @Test func `a nearly full listener closes the connection that has been idle longest`() async throws {
         let limits = Self.limits(connections: 16, perNetwork: 0)
-        try await withServer(limits: limits) { port in
+        try await withServer(limits: limits, on: Self.loop) { port in
             try await RawConnection.open(port) { first in
                 #expect(try await first.exchange(get()).status == 200)
                 try await RawConnection.open(port) { second in
@@ -91,7 +95,7 @@ import Testing
     @Test func `one whose last answer has been sent makes room too, though its peer keeps it open`() async throws {
         var limits = Self.limits(connections: 16, perNetwork: 0)
         limits.lingerDeadline = .seconds(60)
-        try await withServer(limits: limits) { port in
+        try await withServer(limits: limits, on: Self.loop) { port in
             try await RawConnection.open(port) { over in
                 try await over.send(get("/v1/ping", "Connection: close\r\n"))
                 _ = try await over.answer()

@@ -21,7 +21,7 @@ extension ServerLimits {
 func withServer<Result: Sendable>(
     _ routes: [Route] = Demo.routes, limits: ServerLimits? = nil, trusting proxies: TrustedProxies = .none,
     log: RecordingLog = .ofRequests(), metrics: any MetricsFactory = MetricsSystem.factory,
-    runsHandlersOnEventLoops: Bool = true,
+    runsHandlersOnEventLoops: Bool = true, on group: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup,
     _ body: @Sendable (_ port: Int) async throws -> Result
 ) async throws -> Result {
     var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
@@ -32,8 +32,7 @@ func withServer<Result: Sendable>(
     return try await withServices { port in
         [
             Listener(
-                configuration, routes: routes, group: .singletonMultiThreadedEventLoopGroup, logger: log.logger,
-                metrics: metrics, onListening: port)
+                configuration, routes: routes, group: group, logger: log.logger, metrics: metrics, onListening: port)
         ]
     } body: { ports, _ in
         try await body(ports[0])

@@ -175,9 +175,7 @@ extension Fetcher {
     fileprivate func outcome(of request: FetchRequest) async -> Result<FetchResponse, FetchError> {
         do {
             return .success(try await fetch(request))
-        } catch {
-            return .failure(error)
-        }
+        } catch { return .failure(error) }
     }
 }
 

@@ -7,9 +7,7 @@ extension OutgoingMail {
     static func sample(
         from sender: String = "lamp@example.com", to recipient: String = "kim@example.com",
         _ content: String = "Subject: lamp\r\n\r\nIt is on.\r\n"
-    ) -> OutgoingMail {
-        OutgoingMail(sender: sender, recipient: recipient, content: Array(content.utf8))
-    }
+    ) -> OutgoingMail { OutgoingMail(sender: sender, recipient: recipient, content: Array(content.utf8)) }
 }
 
 extension SMTPTransport.Configuration {
@@ -29,9 +27,7 @@ extension SMTPTransport {
         do {
             try await send(mail)
             return nil
-        } catch {
-            return error
-        }
+        } catch { return error }
     }
 }
 

@@ -67,9 +67,7 @@ final class TLSPeer: @unchecked Sendable {
     var authority: String { directory.url.appending(path: "authority.pem").path }
 
     /// Reads on until `isEnough`, writes the answer, returns all that was read. Blocks: for a thread of its own.
-    func exchange(
-        after earlier: [UInt8] = [], answering answer: [UInt8], when isEnough: ([UInt8]) -> Bool
-    ) -> [UInt8] {
+    func exchange(after earlier: [UInt8] = [], answering answer: [UInt8], when isEnough: ([UInt8]) -> Bool) -> [UInt8] {
         var received = earlier
         while !isEnough(received) {
             let bytes = output.fileHandleForReading.availableData

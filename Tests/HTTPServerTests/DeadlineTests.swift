@@ -31,9 +31,7 @@ import Testing
         for _ in 0..<20 {
             do {
                 return try await RawConnection.open(port) { other in try await other.exchange(get()) }
-            } catch is RawConnection.ClosedEarly {
-                continue
-            }
+            } catch is RawConnection.ClosedEarly { continue }
         }
         return try await RawConnection.open(port) { other in try await other.exchange(get()) }
     }

@@ -152,9 +152,7 @@ import Testing
             for _ in 0..<10 { try accept() }
         }
 
-        deinit {
-            for connection in connections { _ = try? connection.channel.finish(acceptAlreadyClosed: true) }
-        }
+        deinit { for connection in connections { _ = try? connection.channel.finish(acceptAlreadyClosed: true) } }
 
         func accept() throws {
             let channel = EmbeddedChannel()

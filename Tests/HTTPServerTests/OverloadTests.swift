@@ -279,8 +279,7 @@ import Testing
     /// Expects that a request is begun behind one of `route`, which is never late itself and takes longer than
     /// `queueTimeout`, until its response is read.
     private static func expectBegun(
-        behind route: Route, arrival: @escaping @Sendable () async -> Void,
-        release: @escaping @Sendable () -> Void = {}
+        behind route: Route, arrival: @escaping @Sendable () async -> Void, release: @escaping @Sendable () -> Void = {}
     ) async throws {
         let queueTimeout = Duration.seconds(5)
         var limits = ServerLimits()

@@ -6,9 +6,7 @@ import Testing
 /// What pages need besides bodies: cookies, redirects, queries of others, problems of their own look.
 @Suite(.timeLimit(.minutes(5))) struct PageTests {
     private static let routes: [Route] = [
-        Route(.get, "/cookie") { request in
-            .json { $0.member("value", request.cookie("__Host-a")) }
-        },
+        Route(.get, "/cookie") { request in .json { $0.member("value", request.cookie("__Host-a")) } },
         Route(.get, "/set") { _ in
             Response.html(.ok, Array("<p>".utf8))
                 .setting(ResponseCookie(name: "__Host-a", value: "AA_-", isSecure: true, maximumAge: 3600))
@@ -22,9 +20,7 @@ import Testing
         },
         Route(.get, "/values") { request in
             let query = try request.queryValues()
-            return .json { json in
-                json.member("a", query.all("a"))
-            }
+            return .json { json in json.member("a", query.all("a")) }
         },
         Route(.get, "/judged") { request in
             let query = try request.queryValues(judgesValues: true)

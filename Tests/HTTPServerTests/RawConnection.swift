@@ -115,9 +115,7 @@ struct RawConnection {
         do {
             while let bytes = try await inbound.next() { buffer.writeImmutableBuffer(bytes) }
             return (String(buffer: buffer), false)
-        } catch let error as IOError where error.errnoCode == ECONNRESET {
-            return (String(buffer: buffer), true)
-        }
+        } catch let error as IOError where error.errnoCode == ECONNRESET { return (String(buffer: buffer), true) }
     }
 
     /// Fails unless the server closes its side without another byte.
@@ -130,9 +128,7 @@ struct RawConnection {
 /// The text of a request without a body.
 func get(
     _ path: String = "/v1/ping", _ fields: String = "", method: String = "GET", version: String = "1.1"
-) -> String {
-    "\(method) \(path) HTTP/\(version)\r\nHost: a\r\n\(fields)\r\n"
-}
+) -> String { "\(method) \(path) HTTP/\(version)\r\nHost: a\r\n\(fields)\r\n" }
 
 /// An HTTP answer as it was on the wire.
 struct Answer {

@@ -14,9 +14,7 @@ import Testing
 
     private static func streamed(
         _ path: String, _ stream: @escaping @Sendable (BodyWriter) async throws -> Void
-    ) -> Route {
-        Route(.get, path, priority: .reading) { _ in .streamed(contentType: "text/plain", stream) }
-    }
+    ) -> Route { Route(.get, path, priority: .reading) { _ in .streamed(contentType: "text/plain", stream) } }
 
     private static let ping = Route(.get, "/v1/ping", priority: .reading) { _ in .json { $0.member("pong", true) } }
 

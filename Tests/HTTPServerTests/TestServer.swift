@@ -60,8 +60,7 @@ func withServices<Result: Sendable>(
     let services = make { port in report.yield(port) }
     let group = ServiceGroup(
         configuration: .init(
-            services: services.map { .init(service: $0, successTerminationBehavior: .ignore) },
-            logger: .silent))
+            services: services.map { .init(service: $0, successTerminationBehavior: .ignore) }, logger: .silent))
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         let ports = await bound.prefix(services.count).reduce(into: []) { $0.append($1) }

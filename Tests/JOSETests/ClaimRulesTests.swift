@@ -23,9 +23,7 @@ import Testing
 
     private static func rejectionOf(
         _ name: String, _ value: TokenMint.Literal?, under rules: ClaimRules = rules, at time: Int64 = now
-    ) throws -> TokenRejection? {
-        rejection(of: try verified(claims.with(name, value)), under: rules, at: time)
-    }
+    ) throws -> TokenRejection? { rejection(of: try verified(claims.with(name, value)), under: rules, at: time) }
 
     @Test func `a token that keeps all rules is accepted`() throws {
         let checked = try Self.rules.check(try Self.verified(Self.claims), at: Self.now)

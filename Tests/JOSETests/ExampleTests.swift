@@ -67,9 +67,7 @@ import Testing
                 for name in [
                     "jwk_3_1.ec_public_key", "jwk_3_2.ec_private_key", "jwk_3_3.rsa_public_key",
                     "jwk_3_4.rsa_private_key",
-                ] {
-                    writer.value(try file("\(name).json"))
-                }
+                ] { writer.value(try file("\(name).json")) }
             }
         }
         return try KeySet(parsing: keys)

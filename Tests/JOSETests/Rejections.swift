@@ -8,9 +8,7 @@ func rejection(of token: VerifiedToken, under rules: ClaimRules, at now: Int64) 
     do throws(TokenRejection) {
         _ = try rules.check(token, at: now)
         return nil
-    } catch {
-        return error
-    }
+    } catch { return error }
 }
 
 /// Part of a compact token: 0 the header, 1 the payload, 2 the signature.

@@ -5,15 +5,12 @@ import TestSupport
 extension ScratchDatabase {
     /// A database for this test alone, empty, with a pool.
     static func withEmpty(_ body: @Sendable (ScratchDatabase, Database) async throws -> Void) async throws {
-        try await withFresh { scratch in
-            try await scratch.withPool { database in try await body(scratch, database) }
-        }
+        try await withFresh { scratch in try await scratch.withPool { database in try await body(scratch, database) } }
     }
 
     /// The same with the migrations of this build up to a version, as a copy of a database that has them.
     static func withEmbedded(
-        to version: Int = Migration.embedded.count,
-        _ body: @Sendable (ScratchDatabase, Database) async throws -> Void
+        to version: Int = Migration.embedded.count, _ body: @Sendable (ScratchDatabase, Database) async throws -> Void
     ) async throws {
         let migrations = Array(Migration.embedded.prefix(version))
         try await withFresh(key: migrations.map(\.checksum).joined()) { url in

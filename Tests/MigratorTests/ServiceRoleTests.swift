@@ -35,9 +35,7 @@ import Testing
             let service = Database(configuration: configuration, logger: .silent)
             do {
                 try await body(owner, service, role)
-            } catch {
-                Issue.record(error)
-            }
+            } catch { Issue.record(error) }
             await service.shutdown()
             try await owner.execute("DROP OWNED BY \"\(unsafeSQL: role)\"")
             try await owner.execute("DROP ROLE \"\(unsafeSQL: role)\"")

@@ -15,16 +15,12 @@ struct `Errors` {
         ("encrypted PEM", { _ = try P256PrivateKey(pem: DataFile("Keys/private/encrypted-pkcs8.pem").bytes) }),
         (
             "scrypt cost",
-            {
-                _ = try Scrypt.derive(password: [], salt: [], cost: Scrypt.Cost(n: 1000, r: 8, p: 1), count: 1)
-            }
+            { _ = try Scrypt.derive(password: [], salt: [], cost: Scrypt.Cost(n: 1000, r: 8, p: 1), count: 1) }
         ),
         ("HKDF length", { _ = try HKDFSHA256.derive(from: [1], label: "", count: 100_000) }),
         (
             "spoilt box",
-            {
-                _ = try AES256GCM.open([UInt8](repeating: 0, count: 40), key: [UInt8](repeating: 0, count: 32), aad: [])
-            }
+            { _ = try AES256GCM.open([UInt8](repeating: 0, count: 40), key: [UInt8](repeating: 0, count: 32), aad: []) }
         ),
     ]
 

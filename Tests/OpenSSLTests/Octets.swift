@@ -4,9 +4,7 @@ import TestSupport
 
 extension [UInt8] {
     /// Reads the hexadecimal of the RFCs, which is broken by spaces and lines.
-    init(hex: String) {
-        self = Hexadecimal.decode(hex.filter { !$0.isWhitespace }) ?? []
-    }
+    init(hex: String) { self = Hexadecimal.decode(hex.filter { !$0.isWhitespace }) ?? [] }
 
     var hex: String { Hexadecimal.encode(self) }
 

@@ -22,9 +22,7 @@ func failure<T>(location: SourceLocation = #_sourceLocation, of work: () async t
         Issue.record("\(value) where an error was due", sourceLocation: location)
     } catch let error as PostgresError {
         return error
-    } catch {
-        Issue.record("an error of another kind: \(error)", sourceLocation: location)
-    }
+    } catch { Issue.record("an error of another kind: \(error)", sourceLocation: location) }
     return nil
 }
 

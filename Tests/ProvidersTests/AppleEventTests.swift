@@ -13,9 +13,7 @@ import Testing
         "events": .string(event("consent-revoked").text),
     ]
 
-    static func event(
-        _ type: TokenMint.Literal?, _ changes: [(String, TokenMint.Literal?)] = []
-    ) -> TokenMint.Literal {
+    static func event(_ type: TokenMint.Literal?, _ changes: [(String, TokenMint.Literal?)] = []) -> TokenMint.Literal {
         var event: TokenMint.Members = [
             "sub": .string(AppleFixture.subject), "event_time": .integer(referenceTime * 1_000 - 8_352),
         ]

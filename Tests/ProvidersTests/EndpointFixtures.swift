@@ -210,7 +210,5 @@ struct ReceivedForm {
 func withEndpoint(
     _ provider: Provider, answering steps: LoopbackServer.Step..., body: (EndpointServer) async throws -> Void
 ) async throws {
-    try await withFetcher { fetcher in
-        try await body(EndpointServer(provider, fetcher: fetcher, answering: steps))
-    }
+    try await withFetcher { fetcher in try await body(EndpointServer(provider, fetcher: fetcher, answering: steps)) }
 }

@@ -57,8 +57,7 @@ extension IdentityProvider {
         at time: Int64 = referenceTime
     ) async throws -> VerifiedIdentity {
         try await credential(
-            TokenMint.shared.token(claims), postedNonce: nonce, expectedClientID: clientID,
-            at: Timestamp(seconds: time)
+            TokenMint.shared.token(claims), postedNonce: nonce, expectedClientID: clientID, at: Timestamp(seconds: time)
         ).identity
     }
 }

@@ -34,9 +34,7 @@ import Testing
 
     private func exchange(
         _ steps: LoopbackServer.Step..., path: String = "", _ body: (Exchange) async throws -> Void
-    ) async throws {
-        try await withFetcher { fetcher in try await body(Exchange(fetcher, steps, path: path)) }
-    }
+    ) async throws { try await withFetcher { fetcher in try await body(Exchange(fetcher, steps, path: path)) } }
 
     private let types = ["https://schemas.openid.net/secevent/risc/event-type/sessions-revoked"]
 

@@ -61,9 +61,7 @@ struct KeyServer {
 }
 
 /// Runs `body` with a key-set URL that answers with these steps.
-func withKeyServer(
-    answering steps: LoopbackServer.Step..., body: (KeyServer) async throws -> Void
-) async throws {
+func withKeyServer(answering steps: LoopbackServer.Step..., body: (KeyServer) async throws -> Void) async throws {
     try await withFetcher { try await body(KeyServer(.google, fetcher: $0, answering: steps)) }
 }
 

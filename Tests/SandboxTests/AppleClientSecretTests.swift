@@ -11,9 +11,7 @@ import Testing
 
     private let client: AppleClient
 
-    init() async throws {
-        client = try await AppleClient.register(in: .current)
-    }
+    init() async throws { client = try await AppleClient.register(in: .current) }
 
     /// Expects this refusal of the secret, and that the code is still good afterwards: a refused client spends nothing.
     private func refused(_ reason: String, _ secret: String) async throws {

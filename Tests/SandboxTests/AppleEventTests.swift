@@ -9,9 +9,7 @@ import Testing
     private var sandbox: Sandbox { .current }
     private let name = UUID().uuidString
 
-    init() async throws {
-        try await sandbox.addApplePerson(name, #"{"email":"kim@example.com","hidesEmail":true}"#)
-    }
+    init() async throws { try await sandbox.addApplePerson(name, #"{"email":"kim@example.com","hidesEmail":true}"#) }
 
     @Test(.fixture(Sandbox.self)) func `an event is a token of Apple's with one happening as text`() async throws {
         try await sandbox.setClock("2026-01-01T12:00:00Z")

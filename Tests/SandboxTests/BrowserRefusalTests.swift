@@ -18,9 +18,7 @@ private let refusals = Result { try DataFile("Fixtures/browser-refusals.tsv").ro
 
     private func expectRefusal(
         _ request: AuthorizationRequest, _ code: String, _ reason: String, status: Int = 400
-    ) async throws {
-        try await expectRefusal(url: request.url, code, reason, status: status)
-    }
+    ) async throws { try await expectRefusal(url: request.url, code, reason, status: status) }
 
     /// The page is refused to a GET and to a POST of its form, with a reason in the history, and leads nowhere.
     private func expectRefusal(url: String, _ code: String, _ reason: String, status: Int = 400) async throws {

@@ -18,9 +18,7 @@ import Testing
             if let timeout { request.timeout = timeout }
             _ = try await CurlFetcher().fetch(request)
             return nil
-        } catch {
-            return error.code
-        }
+        } catch { return error.code }
     }
 
     @Test func `a status answers in place of the real thing, so many times`() async throws {

@@ -37,9 +37,7 @@ struct GoogleClient: ProviderClient {
     }
 
     func exchange(_ code: String, _ others: [(String, String)] = [("redirect_uri", "")]) async throws -> EndpointAnswer
-    {
-        try await post([("grant_type", "authorization_code"), ("code", code)] + others)
-    }
+    { try await post([("grant_type", "authorization_code"), ("code", code)] + others) }
 
     func refresh(_ token: String) async throws -> EndpointAnswer {
         try await post([("grant_type", "refresh_token"), ("refresh_token", token)])

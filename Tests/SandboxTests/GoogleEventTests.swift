@@ -13,9 +13,7 @@ import Testing
     private var sandbox: Sandbox { .current }
     private let name = UUID().uuidString
 
-    init() async throws {
-        try await sandbox.addGooglePerson(name, #"{"email":"kim@example.com"}"#)
-    }
+    init() async throws { try await sandbox.addGooglePerson(name, #"{"email":"kim@example.com"}"#) }
 
     private func event(_ token: String, _ type: String) throws -> JSONValue {
         try #require(try TokenParts(token).claims["events"]?[type])

@@ -42,8 +42,7 @@ import Testing
 
     /// `POST` with a body, `GET` without.
     private func call(
-        _ path: String, _ body: String? = nil, bearer: String? = nil,
-        type: String = "application/json"
+        _ path: String, _ body: String? = nil, bearer: String? = nil, type: String = "application/json"
     ) async throws -> EndpointAnswer {
         try await sandbox.post(
             FetchRequest(

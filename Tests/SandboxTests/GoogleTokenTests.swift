@@ -10,9 +10,7 @@ import Testing
 
     private var sandbox: Sandbox { .current }
 
-    init() async throws {
-        try await sandbox.setClock("2026-01-01T12:00:00Z")
-    }
+    init() async throws { try await sandbox.setClock("2026-01-01T12:00:00Z") }
 
     @Test func `a Workspace account's token verifies and carries every claim of its shape`() async throws {
         let kim = """

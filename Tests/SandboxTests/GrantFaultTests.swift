@@ -23,9 +23,7 @@ import Testing
             do throws(FetchError) {
                 _ = try await CurlFetcher().fetch(request)
                 return nil
-            } catch {
-                return error.code
-            }
+            } catch { return error.code }
         }
         defer { exchange.cancel() }
         if let isReached {

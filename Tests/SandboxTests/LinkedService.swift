@@ -113,9 +113,7 @@ extension LinkedService {
         private var accessTokens: [String: String] = [:]
         private var accounts: Set<String> = []
 
-        init(fault: Fault?) {
-            self.fault = fault
-        }
+        init(fault: Fault?) { self.fault = fault }
 
         mutating func code(for redirectURI: String, challenge: String?) -> String {
             number += 1
@@ -312,7 +310,5 @@ extension [LoopbackServer.Step] {
 
     fileprivate static func association(
         _ json: String, type: String = "application/json", hasCookie: Bool = false
-    ) -> Self {
-        [.respond(headers: [("Content-Type", type)] + (hasCookie ? [("Set-Cookie", "a=b")] : []), text: json)]
-    }
+    ) -> Self { [.respond(headers: [("Content-Type", type)] + (hasCookie ? [("Set-Cookie", "a=b")] : []), text: json)] }
 }

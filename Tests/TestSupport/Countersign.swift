@@ -71,9 +71,7 @@ package final class Countersign: Sendable {
     /// Runs a command to its end. Ports and the rest are set as for `serve`, and so is the launcher.
     package static func run(
         _ arguments: [String], _ settings: Settings = [:], launcher: [String] = []
-    ) async throws -> Ending {
-        await (try begin(arguments, settings, launcher: launcher)).end()
-    }
+    ) async throws -> Ending { await (try begin(arguments, settings, launcher: launcher)).end() }
 
     /// Begins a command. What is set is as for `run`.
     package static func begin(
@@ -94,9 +92,7 @@ package final class Countersign: Sendable {
         return try SideProcess(launcher + [program] + arguments, environment: environment(of: settings))
     }
 
-    private init(
-        _ settings: Settings, arguments: [String], launcher: [String], ports: (UInt16, UInt16)
-    ) throws {
+    private init(_ settings: Settings, arguments: [String], launcher: [String], ports: (UInt16, UInt16)) throws {
         (port, privatePort) = ports
         var settings = settings
         settings["server.port"] = String(port)

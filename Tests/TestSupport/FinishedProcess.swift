@@ -53,9 +53,7 @@ package struct FinishedProcess: Sendable {
 
     /// Off the threads that Swift's tasks share, which blocking calls would use up.
     package static func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-        await withCheckedContinuation { continuation in
-            Thread { continuation.resume(returning: body()) }.start()
-        }
+        await withCheckedContinuation { continuation in Thread { continuation.resume(returning: body()) }.start() }
     }
 
     /// SwiftPM puts every product of a build into one directory, the test bundle too.

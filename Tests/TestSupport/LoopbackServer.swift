@@ -32,9 +32,7 @@ package final class LoopbackServer: Sendable {
         package static func send(_ text: String) -> Step { .send(Array(text.utf8)) }
 
         /// A whole response.
-        package static func respond(
-            _ status: Int = 200, headers: [(String, String)] = [], body: [UInt8] = []
-        ) -> Step {
+        package static func respond(_ status: Int = 200, headers: [(String, String)] = [], body: [UInt8] = []) -> Step {
             var head = "HTTP/1.1 \(status) Scripted\r\nContent-Length: \(body.count)\r\n"
             for (name, value) in headers { head += "\(name): \(value)\r\n" }
             return .send(Array((head + "\r\n").utf8) + body)
@@ -76,15 +74,11 @@ package final class LoopbackServer: Sendable {
     package var history: History { loop.state.withLock(\.history) }
 
     /// Resumes every script that is at a `hold`, now and later.
-    package func release() {
-        loop.change { $0.isReleased = true }
-    }
+    package func release() { loop.change { $0.isReleased = true } }
 
     /// Waits for the history to fulfil a condition.
     @discardableResult
     package func history(when isMet: @escaping @Sendable (History) -> Bool) async -> History {
-        await withCheckedContinuation { continuation in
-            loop.change { $0.waiters.append((isMet, continuation)) }
-        }
+        await withCheckedContinuation { continuation in loop.change { $0.waiters.append((isMet, continuation)) } }
     }
 }

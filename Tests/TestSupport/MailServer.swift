@@ -33,9 +33,7 @@ package final class MailServer: Sendable {
         package let html: String?
         package let defects: [String]
 
-        package func header(_ name: String) -> String? {
-            headers.first { $0[0] == name }?[1]
-        }
+        package func header(_ name: String) -> String? { headers.first { $0[0] == name }?[1] }
     }
 
     package let port: UInt16

@@ -11,9 +11,7 @@ package enum Mounts {
             try mountDisk(of: 1, at: directory)
             try unmount(directory)
             return true
-        } catch {
-            return false
-        }
+        } catch { return false }
     }()
 
     static func mountDisk(of megabytes: Int, at directory: URL) throws {
@@ -21,9 +19,7 @@ package enum Mounts {
     }
 
     /// At once from its directory, and for good when the last process has closed its files.
-    static func unmount(_ directory: URL) throws {
-        try run("/usr/bin/umount", "--lazy", directory.path)
-    }
+    static func unmount(_ directory: URL) throws { try run("/usr/bin/umount", "--lazy", directory.path) }
 
     private static func run(_ executable: String, _ words: String...) throws {
         let process = Process()

@@ -40,9 +40,7 @@ package struct PrivateCluster {
         let result: Result<T, any Error>
         do {
             result = .success(try await body(cluster))
-        } catch {
-            result = .failure(error)
-        }
+        } catch { result = .failure(error) }
         try await cluster.stop()
         if diskMegabytes != nil { try Mounts.unmount(cluster.directory) }
         try FileManager.default.removeItem(at: cluster.directory)
@@ -101,9 +99,7 @@ package struct PrivateCluster {
     }
 
     /// Lets its processes go on.
-    package func thaw() throws {
-        for process in try processes() { kill(process, SIGCONT) }
-    }
+    package func thaw() throws { for process in try processes() { kill(process, SIGCONT) } }
 
     /// Ends the connection of a frozen standby to its primary as soon as it is thawed, so that what has arrived there and
     /// was not read is lost.
@@ -156,9 +152,7 @@ package struct PrivateCluster {
             process.terminationHandler = { _ in continuation.resume() }
             do {
                 try process.start()
-            } catch {
-                continuation.resume(throwing: error)
-            }
+            } catch { continuation.resume(throwing: error) }
         }
         guard process.terminationStatus == 0 else { throw SetUpFailure("Scripts/postgres \(command) failed.") }
         return try String(contentsOf: output, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)

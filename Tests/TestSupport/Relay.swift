@@ -30,14 +30,10 @@ package final class Relay: Sendable {
     package var hasDiscarded: Bool { discarded.load(ordering: .sequentiallyConsistent) > 0 }
 
     /// Discards all bytes from now on: on the present connections for good, on new ones until `recover()`.
-    package func discard() {
-        isDiscarding.store(true, ordering: .sequentiallyConsistent)
-    }
+    package func discard() { isDiscarding.store(true, ordering: .sequentiallyConsistent) }
 
     /// Lets new connections work again.
-    package func recover() {
-        isDiscarding.store(false, ordering: .sequentiallyConsistent)
-    }
+    package func recover() { isDiscarding.store(false, ordering: .sequentiallyConsistent) }
 
     /// Ends all connections and takes no more.
     package func stop() {

@@ -173,9 +173,8 @@ extension Sandbox {
         }
         return GoogleCredential(
             userID: try Self.text(answer, "userId"), idToken: try Self.text(answer, "idToken"),
-            serverAuthCode: try Self.text(answer, "serverAuthCode"),
-            accessToken: try Self.text(answer, "accessToken"), email: answer["email"]?.string,
-            name: answer["name"]?.string)
+            serverAuthCode: try Self.text(answer, "serverAuthCode"), accessToken: try Self.text(answer, "accessToken"),
+            email: answer["email"]?.string, name: answer["name"]?.string)
     }
 
     static func text(_ object: JSONValue, _ name: String) throws -> String {

@@ -16,9 +16,7 @@ extension Sandbox {
         package let page: String
 
         /// The first value of a parameter.
-        package subscript(_ name: String) -> String? {
-            parameters.first { $0.name == name }?.value
-        }
+        package subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
     }
 
     /// Registers a client with which a browser may come: a Services ID, or a web client of Google's. A client of

@@ -24,9 +24,7 @@ extension Sandbox {
         package let reason: String?
 
         /// The first value of a form field; that of a secret is its `Sandbox.fingerprint`.
-        package func field(_ name: String) -> String? {
-            form.first { $0.name == name }?.value
-        }
+        package func field(_ name: String) -> String? { form.first { $0.name == name }?.value }
 
         package func header(_ name: String) -> String? {
             headers.first { $0.name.lowercased() == name.lowercased() }?.value
@@ -102,9 +100,7 @@ extension Sandbox {
     }
 
     /// What waits by a fault waits no longer.
-    package func clearFaults() async throws {
-        try await control("faults/clear", "{}")
-    }
+    package func clearFaults() async throws { try await control("faults/clear", "{}") }
 
     /// Makes a new key that signs from now on, and returns its id.
     @discardableResult
@@ -156,9 +152,7 @@ extension Sandbox {
     }
 
     /// Restores the initial state: no person, no fault, no history, the first keys, the system's time.
-    package func reset() async throws {
-        try await control("reset", "{}")
-    }
+    package func reset() async throws { try await control("reset", "{}") }
 
     /// The requests that match, in the order of arrival. With a count it waits until there are that many, for `wait`
     /// seconds at most: no test has to sleep.
@@ -182,9 +176,7 @@ extension Sandbox {
         return requests
     }
 
-    package func clearHistory() async throws {
-        try await control("history/clear", "{}")
-    }
+    package func clearHistory() async throws { try await control("history/clear", "{}") }
 
     private static func fields(_ list: JSONValue?) -> [(name: String, value: String)] {
         (list?.elements ?? []).compactMap { field in

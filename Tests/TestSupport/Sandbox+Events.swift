@@ -60,10 +60,9 @@ extension Sandbox {
     ///   - delaySeconds: the delay before the first delivery. The call returns after the last.
     @discardableResult
     package func sendAppleEvent(
-        _ type: String, person: String? = nil, subject: String? = nil, clientID: String,
-        form: AppleEventForm = .string, unit: AppleEventUnit = .milliseconds, at time: String? = nil,
-        tokenID: String? = nil, token: TokenChanges = TokenChanges(), to target: String? = nil, deliveries: Int = 1,
-        delaySeconds: Int = 0
+        _ type: String, person: String? = nil, subject: String? = nil, clientID: String, form: AppleEventForm = .string,
+        unit: AppleEventUnit = .milliseconds, at time: String? = nil, tokenID: String? = nil,
+        token: TokenChanges = TokenChanges(), to target: String? = nil, deliveries: Int = 1, delaySeconds: Int = 0
     ) async throws -> Event {
         let answer = try await control("apple/events") { writer in
             writer.member("type", type)
@@ -133,8 +132,7 @@ extension Sandbox {
     }
 
     private static func delivery(_ value: JSONValue) -> EventDelivery {
-        EventDelivery(
-            status: value["status"]?.integer, body: value["body"]?.string, failure: value["failure"]?.string)
+        EventDelivery(status: value["status"]?.integer, body: value["body"]?.string, failure: value["failure"]?.string)
     }
 
     // MARK: Google's event stream

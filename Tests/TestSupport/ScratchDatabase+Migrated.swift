@@ -6,8 +6,7 @@ extension ScratchDatabase {
     package static func withMigratedPool<T: Sendable>(
         configure: (inout Database.Configuration) -> Void = { _ in }, _ body: (Database) async throws -> T
     ) async throws -> T {
-        try await withFreshPool(
-            key: migratedKey, prepareTemplate: migrate(_:), configure: configure, body)
+        try await withFreshPool(key: migratedKey, prepareTemplate: migrate(_:), configure: configure, body)
     }
 
     /// The same without a pool, for tests that start a process on the database.

@@ -11,9 +11,7 @@ package struct ScratchDatabase: Sendable {
     package let url: String
 
     /// A database that may exist already or not; it is not dropped.
-    package init(url: String) {
-        self.url = url
-    }
+    package init(url: String) { self.url = url }
 
     /// - Parameters:
     ///   - key: names what `prepareTemplate` does, such as a hash of the migrations; other content needs another key.
@@ -38,8 +36,7 @@ package struct ScratchDatabase: Sendable {
     /// The same with a pool on it, which is shut down before the database is dropped.
     package static func withFreshPool<T: Sendable>(
         _ configuration: Database.Configuration = .test(), key: String = "",
-        prepareTemplate: @Sendable (String) async throws -> Void = { _ in },
-        _ body: (Database) async throws -> T
+        prepareTemplate: @Sendable (String) async throws -> Void = { _ in }, _ body: (Database) async throws -> T
     ) async throws -> T {
         try await withFresh(key: key, prepareTemplate: prepareTemplate) { scratch in
             try await scratch.withPool(configuration, body)
@@ -48,8 +45,7 @@ package struct ScratchDatabase: Sendable {
 
     package static func withFreshPool<T: Sendable>(
         key: String = "", prepareTemplate: @Sendable (String) async throws -> Void = { _ in },
-        configure: (inout Database.Configuration) -> Void,
-        _ body: (Database) async throws -> T
+        configure: (inout Database.Configuration) -> Void, _ body: (Database) async throws -> T
     ) async throws -> T {
         var configuration = Database.Configuration.test()
         configure(&configuration)
@@ -65,8 +61,7 @@ package struct ScratchDatabase: Sendable {
 
     /// Runs a closure with a pool on this database, which is shut down afterwards.
     package func withPool<T: Sendable>(
-        _ configuration: Database.Configuration = .test(),
-        _ body: (Database) async throws -> T
+        _ configuration: Database.Configuration = .test(), _ body: (Database) async throws -> T
     ) async throws -> T {
         var configuration = configuration
         configuration.url = url
@@ -169,8 +164,7 @@ private actor TestCluster {
             }
             guard existing.isEmpty else { return }
             try await connection.execute("DROP DATABASE IF EXISTS \(unsafeSQL: unfinished) WITH (FORCE)")
-            try await connection.execute(
-                "CREATE DATABASE \(unsafeSQL: unfinished) TEMPLATE template0 ENCODING 'UTF8'")
+            try await connection.execute("CREATE DATABASE \(unsafeSQL: unfinished) TEMPLATE template0 ENCODING 'UTF8'")
             try await prepare(url)
             try await connection.execute("ALTER DATABASE \(unsafeSQL: unfinished) RENAME TO \(unsafeSQL: name)")
         }

@@ -48,9 +48,7 @@ package final class SideProcess: Sendable {
             watchdog?.dismiss()
             return status
         }
-        ended = Task {
-            Ending(status: await exit.value, output: await written.whole(), error: await reported.whole())
-        }
+        ended = Task { Ending(status: await exit.value, output: await written.whole(), error: await reported.whole()) }
         id = process.processIdentifier
         self.written = written
         self.reported = reported

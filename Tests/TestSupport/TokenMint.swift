@@ -35,9 +35,7 @@ package struct TokenMint: Sendable {
         PublicJWK.document([PublicJWK(rsa, keyID: Self.rsaKeyID), PublicJWK(p256, keyID: Self.p256KeyID)])
     }
 
-    package var keySet: KeySet {
-        KeySet(keys: [(Self.rsaKeyID, rsa.publicKey), (Self.p256KeyID, p256.publicKey)])
-    }
+    package var keySet: KeySet { KeySet(keys: [(Self.rsaKeyID, rsa.publicKey), (Self.p256KeyID, p256.publicKey)]) }
 
     /// The header that providers send: `alg` and `kid`.
     package func header(_ algorithm: SignatureAlgorithm) -> Members {
@@ -52,9 +50,7 @@ package struct TokenMint: Sendable {
     }
 
     /// A token of any bytes as header and as payload, signed.
-    package func token(
-        header: [UInt8], payload: [UInt8], by algorithm: SignatureAlgorithm = .rs256
-    ) throws -> [UInt8] {
+    package func token(header: [UInt8], payload: [UInt8], by algorithm: SignatureAlgorithm = .rs256) throws -> [UInt8] {
         try token(signing: "\(Base64URL.encode(header)).\(Base64URL.encode(payload))", by: algorithm)
     }
 
@@ -107,9 +103,7 @@ extension TokenMint {
         }
 
         /// Adds a member even if there is one of this name.
-        package mutating func append(_ name: String, _ value: Literal) {
-            members.append((name, value))
-        }
+        package mutating func append(_ name: String, _ value: Literal) { members.append((name, value)) }
 
         /// A copy in which one member is different, or gone.
         package func with(_ name: String, _ value: Literal?) -> Members {

@@ -5,9 +5,7 @@ package func rejection(of token: [UInt8], by keys: KeySet, allowedTypes: [String
     do throws(TokenRejection) {
         _ = try UnverifiedToken(token, allowedTypes: allowedTypes).verified(by: keys)
         return nil
-    } catch {
-        return error
-    }
+    } catch { return error }
 }
 
 package func rejection(of token: String, by keys: KeySet) -> TokenRejection? {

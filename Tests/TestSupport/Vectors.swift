@@ -61,9 +61,7 @@ package enum Vectors {
     }
 
     /// The bytes of a file under `jwks`.
-    package static func keySet(named name: String) throws -> [UInt8] {
-        try bytes("jwks/\(name)")
-    }
+    package static func keySet(named name: String) throws -> [UInt8] { try bytes("jwks/\(name)") }
 
     /// The key sets of 2024 in the order in which they were published.
     package static func keySetHistory(_ provider: Provider) throws -> [DatedKeySet] {

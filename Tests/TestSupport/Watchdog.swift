@@ -6,9 +6,7 @@ import Synchronization
 final class Watchdog: Sendable {
     private let shell: Mutex<(process: Process, lifeline: Pipe)>
 
-    convenience init(over processID: Int32) throws {
-        try self.init(running: #"kill -9 "$1""#, "\(processID)")
-    }
+    convenience init(over processID: Int32) throws { try self.init(running: #"kill -9 "$1""#, "\(processID)") }
 
     /// - Parameter command: a shell command, with the words as `$1` and so on.
     init(running command: String, _ words: String...) throws {

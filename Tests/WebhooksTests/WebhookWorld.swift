@@ -35,8 +35,7 @@ struct WebhookWorld: Sendable {
 
     static func run(
         schedule: WebhookSchedule = .standard, types: Set<AccountEvent.Kind> = Set(AccountEvent.Kind.allCases),
-        answering answer: Answer = Answer { _, _ in [.respond(204)] },
-        _ body: (WebhookWorld) async throws -> Void
+        answering answer: Answer = Answer { _, _ in [.respond(204)] }, _ body: (WebhookWorld) async throws -> Void
     ) async throws {
         try await ScratchDatabase.withMigratedPool { database in
             let earlier = Mutex<[String: Int]>([:])
@@ -69,8 +68,7 @@ struct WebhookWorld: Sendable {
     ) throws -> Webhooks {
         let endpoint = try endpoint
         let sender = WebhookSender(
-            fetcher: fetcher, targets: try #require(WebhookTargets(allowing: networks)), clock: clock,
-            timeout: timeout)
+            fetcher: fetcher, targets: try #require(WebhookTargets(allowing: networks)), clock: clock, timeout: timeout)
         return Webhooks(
             store: store, feed: feed, sender: sender, news: news, clock: clock, logger: .silent,
             configuration: { [schedule] in WebhookConfiguration(endpoints: [endpoint], schedule: schedule) })

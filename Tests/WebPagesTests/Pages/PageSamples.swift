@@ -100,8 +100,7 @@ struct PageSamples {
             "chooser-delete": chooser(.account, act: .delete),
             "chooser-client": chooser(.client(client), providers: [.google]),
             "register": RegisterPage(
-                purpose: .app(app), form: form("register"), email: email, name: displayName,
-                error: .weakPassword),
+                purpose: .app(app), form: form("register"), email: email, name: displayName, error: .weakPassword),
             "forgot": ForgotPage(purpose: .client(client), step: .address, form: form("forgot"), email: email),
             "forgot-code": ForgotPage(
                 purpose: .account, step: .code(email: email), form: form("forgot"), error: .wrongCode),
@@ -109,8 +108,7 @@ struct PageSamples {
                 purpose: .account, step: .code(email: email), form: form("forgot"), code: "204816",
                 error: .weakPassword),
             "password": PasswordPage(
-                purpose: .app(app), form: form("password"), offersEmailCode: true, email: email,
-                error: .wrongPassword),
+                purpose: .app(app), form: form("password"), offersEmailCode: true, email: email, error: .wrongPassword),
         ]
     }
 

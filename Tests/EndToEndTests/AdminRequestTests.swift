@@ -20,7 +20,7 @@ struct AdminRequestTests: WorldSuite {
     /// Sends each target to each of these operations.
     private func expect(
         _ status: Int, _ code: String, of operations: [APIDocument.Operation],
-        targets: (APIDocument.Operation) -> [String], body: (APIDocument.Operation) -> String?
+        targets: (APIDocument.Operation) -> [String], body: (APIDocument.Operation) throws -> String?
     ) async throws {
         let key = try await world.adminKey("read,revoke,manage")
         #expect(!operations.isEmpty)
@@ -40,7 +40,7 @@ struct AdminRequestTests: WorldSuite {
         try await expect(
             404, "not_found", of: try APIDocument.read().administration.filter { $0.template.contains("{") },
             targets: { operation in ids.map(operation.path) },
-            body: { $0.hasBody ? World.adminBody($0.template) : nil })
+            body: { try $0.hasBody ? World.adminBody($0.template) : nil })
     }
 
     @Test func `a list takes a limit of 1 to 200, a cursor of ours and what it knows, each once`() async throws {

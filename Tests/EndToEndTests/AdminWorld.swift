@@ -63,26 +63,20 @@ extension World {
     }
 
     /// A body that is complete for the operation of this template, if that takes one.
-    static func adminBody(_ template: String) -> String {
-        switch template.replacing("/admin/v1", with: "") {
-        case "/accounts/{accountId}/replace-email": #"{"email":"admin-body@new.example","reason":"a test"}"#
-        case "/accounts/{accountId}": #"{"displayName":"Kim"}"#
-        case "/oauth-clients": #"{"name":"Acme Home","redirectUris":["https://acme.example/linked"]}"#
-        case "/oauth-clients/{clientId}": #"{"name":"Acme"}"#
-        case "/oauth-clients/{clientId}/rotate-secret": #"{"keepOldSeconds":60}"#
-        case "/webhooks/{name}/replay": #"{"since":"2026-01-01T00:00:00Z"}"#
-        case "/webhooks/{name}/test", "/oauth-clients/{clientId}/disable", "/oauth-clients/{clientId}/enable": "{}"
-        default: #"{"reason":"a test"}"#
-        }
+    static func adminBody(_ template: String) throws -> String {
+        try adminBodies.get()[template] ?? #"{"reason":"a test"}"#
+    }
+
+    private static let adminBodies = Result {
+        try Fixtures.file("admin-bodies.json").decoded(as: [String: String].self)
     }
 
     /// The table of operations that the running service uses, made from the same source.
     func administration() async throws -> [AdminAPI.Operation] {
         try await scratch.withPool { database in
             let oauth = OAuthAdministration(database: database, scopes: { OAuthScopes([.profile, .email]) })
-            return AdminAPI(
-                administration: Administration(database: database, oauth: oauth, clock: ManualClock(at: 0))
-            ).operations
+            let administration = Administration(database: database, oauth: oauth, clock: ManualClock(at: 0))
+            return AdminAPI(administration: administration).operations
         }
     }
 }

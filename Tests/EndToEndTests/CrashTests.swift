@@ -26,17 +26,7 @@ private actor Acknowledged {
 
     /// Expects what must hold after any crash: no row lacks its counterparts, and no person has two accounts.
     private func expectInvariants(_ world: World, _ location: SourceLocation = #_sourceLocation) async throws {
-        let orphans = try await world.count(
-            """
-            SELECT (SELECT count(*) FROM accounts a WHERE password_hash IS NULL
-                    AND NOT EXISTS (SELECT FROM identities i WHERE i.account_id = a.account_id))
-                + (SELECT count(*) FROM accounts a
-                    WHERE NOT EXISTS (SELECT FROM sessions s WHERE s.account_id = a.account_id))
-                + (SELECT count(*) FROM identities i
-                    WHERE NOT EXISTS (
-                        SELECT FROM link_tickets t WHERE t.subject = i.subject AND t.consumed_at IS NOT NULL))
-                + (SELECT count(*) FROM sessions WHERE identity_id IS NULL)
-            """)
+        let orphans = try await world.count(SQL(unsafeSQL: Fixtures.file("orphans.sql").text))
         #expect(orphans == 0, sourceLocation: location)
         let accounts = try await world.count("SELECT count(*) FROM accounts")
         #expect(accounts == (try await world.count("SELECT count(*) FROM identities")), sourceLocation: location)

@@ -15,12 +15,11 @@ final class ReloadedFiles {
 
     private let directory: ScratchDirectory
     private let appleKey: [UInt8]
-    var yaml: String
+    var yaml = ""
 
     init() throws {
         directory = try ScratchDirectory()
         appleKey = try World.appleKey.get().pem()
-        yaml = ""
         try restore()
     }
 
@@ -39,9 +38,7 @@ final class ReloadedFiles {
 
     /// Writes the files as they were when the service started.
     func restore() throws {
-        for name in ["countersign.yaml", "apple.p8", "keyring"] {
-            try? FileManager.default.removeItem(atPath: file(name))
-        }
+        for name in ["countersign.yaml", "apple.p8", "keyring"] { try? remove(name) }
         yaml = """
             apple:
               clientIds: [\(Countersign.appleClient)]
@@ -56,7 +53,13 @@ final class ReloadedFiles {
         try write("keyring", Array(Data(contentsOf: URL(filePath: Countersign.keyRingPath.get()))))
     }
 
-    func write() throws { try write("countersign.yaml", Array(yaml.utf8)) }
+    func write() throws { try write(yaml) }
+
+    private func write(_ configuration: String) throws { try write("countersign.yaml", Array(configuration.utf8)) }
+
+    private func remove(_ name: String = "countersign.yaml") throws {
+        try FileManager.default.removeItem(atPath: file(name))
+    }
 
     /// The lines of a second team at Apple.
     func team(_ name: String, hasKey: Bool = true) -> String {
@@ -99,55 +102,43 @@ extension ReloadedFiles {
     /// Texts that are no configuration file.
     private static func texts() throws -> [Fault] {
         let texts = try Fixtures.file("unreadable-configurations.json").decoded(as: [String: String].self)
-        return texts.map { name, text in
-            fault(name, nil, "isn't a YAML mapping") { try $0.write("countersign.yaml", Array(text.utf8)) }
-        }
+        return texts.map { name, text in fault(name, nil, "isn't a YAML mapping") { try $0.write(text) } }
     }
 
     /// Other faults of the file as a whole.
     private static var contents: [Fault] {
         [
             fault("more than a mebibyte", nil, "is larger than") {
-                try $0.write("countersign.yaml", Array(String(repeating: "# long\n", count: 160_000).utf8))
+                try $0.write(String(repeating: "# long\n", count: 160_000))
             },
-            fault("no file", nil, "is no file") { try FileManager.default.removeItem(atPath: $0.path) },
+            fault("no file", nil, "is no file") { try $0.remove() },
             fault("a directory", nil, "is no file") {
-                try FileManager.default.removeItem(atPath: $0.path)
+                try $0.remove()
                 try FileManager.default.createDirectory(atPath: $0.path, withIntermediateDirectories: false)
             },
             fault("a link to nowhere", nil, "is no file") {
-                try FileManager.default.removeItem(atPath: $0.path)
+                try $0.remove()
                 try FileManager.default.createSymbolicLink(atPath: $0.path, withDestinationPath: "/nowhere")
             },
             fault("a pipe without a writer", nil, "is no file") {
-                try FileManager.default.removeItem(atPath: $0.path)
+                try $0.remove()
                 guard mkfifo($0.path, 0o600) == 0 else { throw CocoaError(.fileWriteUnknown) }
             },
-            fault("nothing in it", "apple.clientIds", "is required") { try $0.write("countersign.yaml", []) },
-            fault("comments alone", "keyring.path", "is required") {
-                try $0.write("countersign.yaml", Array("# later\n".utf8))
-            },
+            fault("nothing in it", "apple.clientIds", "is required") { try $0.write("") },
+            fault("comments alone", "keyring.path", "is required") { try $0.write("# later\n") },
         ]
     }
 
     /// A secret that stands where its file's name belongs.
     static let typedSecret = "GOCSPX-console123secret"
 
-    private struct Line: Decodable {
-        let line: String
-        let key: String
-        let words: String
-    }
-
     /// Faults of one added line, by itself or beside the others.
     private static func lines() throws -> [Fault] {
-        let typed = Line(
-            line: "console.google.clientSecretPath: \(typedSecret)", key: "console.google.clientSecretPath",
-            words: "not shown, as it may be the secret itself")
-        let lines = try Fixtures.file("configuration-faults.json").decoded(as: [Line].self)
-        return (lines + [typed]).map { added in
-            fault(added.line, added.key, added.words) {
-                $0.yaml += added.line + "\n"
+        let key = "console.google.clientSecretPath"
+        let typed = ["\(key): \(typedSecret)", key, "not shown, as it may be the secret itself"]
+        return (try Fixtures.file("configuration-faults.tsv").rows + [typed]).map { row in
+            fault(row[0], row[1], row[2]) {
+                $0.yaml += row[0] + "\n"
                 // Shows whether any value of a broken file is applied.
                 $0.yaml.replace("[\(Countersign.appleClient)]", with: "[com.example.lamp.added]")
                 try $0.write()
@@ -158,9 +149,7 @@ extension ReloadedFiles {
     /// Faults of the files that the file names.
     private static var secrets: [Fault] {
         [
-            fault("no key ring", "keyring.path", "names no file") {
-                try FileManager.default.removeItem(atPath: $0.file("keyring"))
-            },
+            fault("no key ring", "keyring.path", "names no file") { try $0.remove("keyring") },
             fault("a key ring that all users may read", "keyring.path", "set its mode to 0600") {
                 try $0.write("keyring", Array("k1 x".utf8), mode: 0o644)
             },
@@ -168,9 +157,7 @@ extension ReloadedFiles {
             fault("a key ring whose key is short", "keyring.path", "is not the base64 of 32 bytes") {
                 try $0.write("keyring", Array("k1 AAAA\n".utf8))
             },
-            fault("no .p8", "apple.privateKeyPath", "names no file") {
-                try FileManager.default.removeItem(atPath: $0.file("apple.p8"))
-            },
+            fault("no .p8", "apple.privateKeyPath", "names no file") { try $0.remove("apple.p8") },
             fault("a .p8 that the group may write", "apple.privateKeyPath", "set its mode to 0600") {
                 try $0.write("apple.p8", $0.appleKey, mode: 0o660)
             },

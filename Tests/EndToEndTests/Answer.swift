@@ -40,11 +40,7 @@ struct Answer: ReadableAnswer, Sendable {
     let headers: FetchHeaders
     let body: [UInt8]
 
-    init(_ response: FetchResponse) {
-        status = response.status
-        headers = response.headers
-        body = response.body
-    }
+    init(_ response: FetchResponse) { (status, headers, body) = (response.status, response.headers, response.body) }
 
     var json: JSONValue? { try? JSONValue(parsing: body) }
 
@@ -56,27 +52,17 @@ struct Answer: ReadableAnswer, Sendable {
         return try #require(value?.string, "no \(path) in \(status) \(text)", sourceLocation: location)
     }
 
-    func bearer(_ location: SourceLocation = #_sourceLocation) throws -> String {
-        try text("session.accessToken", location)
-    }
+    func bearer(_ at: SourceLocation = #_sourceLocation) throws -> String { try text("session.accessToken", at) }
 
-    func refreshToken(_ location: SourceLocation = #_sourceLocation) throws -> String {
-        try text("session.refreshToken", location)
-    }
+    func refreshToken(_ at: SourceLocation = #_sourceLocation) throws -> String { try text("session.refreshToken", at) }
 
-    func sessionID(_ location: SourceLocation = #_sourceLocation) throws -> String {
-        try text("session.sessionId", location)
-    }
+    func sessionID(_ at: SourceLocation = #_sourceLocation) throws -> String { try text("session.sessionId", at) }
 
-    func accountID(_ location: SourceLocation = #_sourceLocation) throws -> String {
-        try text("account.accountId", location)
-    }
+    func accountID(_ at: SourceLocation = #_sourceLocation) throws -> String { try text("account.accountId", at) }
 
-    func identityID(_ location: SourceLocation = #_sourceLocation) throws -> String {
-        try text("identity.identityId", location)
-    }
+    func identityID(_ at: SourceLocation = #_sourceLocation) throws -> String { try text("identity.identityId", at) }
 
-    func linkTicket(_ location: SourceLocation = #_sourceLocation) throws -> String { try text("linkTicket", location) }
+    func linkTicket(_ at: SourceLocation = #_sourceLocation) throws -> String { try text("linkTicket", at) }
 
     /// The texts of an array, sorted.
     func texts(_ name: String) -> [String] { (json?[name]?.elements ?? []).compactMap(\.string).sorted() }

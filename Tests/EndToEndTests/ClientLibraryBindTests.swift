@@ -11,12 +11,7 @@ import Testing
 /// follows what the library says of a ticket walks it.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
 struct ClientLibraryBindTests: WorldSuite {
-    enum Proof: String, CaseIterable, Sendable {
-        case session
-        case password
-        case mailedCode
-        case ticket
-    }
+    enum Proof: String, CaseIterable, Sendable { case session, password, mailedCode, ticket }
 
     private func ticket(_ client: SignInClient, _ person: String) async throws -> LinkTicket {
         let outcome = try await client.signIn(google: GoogleCredential(idToken: try await world.googleToken(person)))
@@ -24,9 +19,7 @@ struct ClientLibraryBindTests: WorldSuite {
         return ticket
     }
 
-    private struct Unexpected: Error {
-        let outcome: String
-    }
+    private struct Unexpected: Error { let outcome: String }
 
     /// Offers what the ticket asks for, until the account is bound to.
     ///

@@ -3,11 +3,7 @@ import Testing
 
 /// An account whose address is of one of the three degrees, and a device that is signed in to it.
 struct DegreeHolder: Sendable {
-    enum Degree: String, CaseIterable, Sendable {
-        case claimed
-        case stated
-        case proven
-    }
+    enum Degree: String, CaseIterable, Sendable { case claimed, stated, proven }
 
     let degree: Degree
     let email: String

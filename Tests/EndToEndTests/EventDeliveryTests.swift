@@ -21,9 +21,7 @@ import Testing
             _ name: String, _ reason: TokenRejection, _ error: String,
             _ token: @escaping @Sendable (_ isApple: Bool) throws -> String
         ) {
-            testDescription = name
-            self.reason = reason
-            self.error = error
+            (testDescription, self.reason, self.error) = (name, reason, error)
             self.token = token
         }
 
@@ -31,6 +29,13 @@ import Testing
             isApple
                 ? EventWorld.appleEvent("consent-revoked", of: "kim", id: "bad", changes)
                 : EventWorld.googleEvent("sessions-revoked", of: "kim", id: "bad", changes)
+        }
+
+        /// An event of which one claim is different, or absent.
+        private static func changed(
+            _ claim: String, _ value: TokenMint.Literal?
+        ) -> @Sendable (_ isApple: Bool) throws -> String {
+            { try EventWorld.signed(Refused.event($0, [(claim, value)])) }
         }
 
         static let all: [Refused] = [
@@ -42,24 +47,14 @@ import Testing
             .init("of HS256", .algorithmRejected, "invalid_key") { isApple in
                 try EventWorld.signed(event(isApple), header: TokenMint.shared.header(.rs256).with("alg", "HS256"))
             },
-            .init("of another issuer", .issuerRejected, "invalid_issuer") { isApple in
-                try EventWorld.signed(event(isApple, [("iss", "https://evil.example")]))
-            },
-            .init("of the other provider", .issuerRejected, "invalid_issuer") { isApple in
-                try EventWorld.signed(event(!isApple))
-            },
-            .init("for another audience", .audienceRejected, "invalid_audience") { isApple in
-                try EventWorld.signed(event(isApple, [("aud", "com.example.other")]))
-            },
-            .init("without an id", .claimMissing, "invalid_request") { isApple in
-                try EventWorld.signed(event(isApple, [("jti", nil)]))
-            },
+            .init("of another issuer", .issuerRejected, "invalid_issuer", changed("iss", "https://evil.example")),
+            .init("of the other provider", .issuerRejected, "invalid_issuer") { try EventWorld.signed(event(!$0)) },
+            .init("for another audience", .audienceRejected, "invalid_audience", changed("aud", "com.example.other")),
+            .init("without an id", .claimMissing, "invalid_request", changed("jti", nil)),
             .init("of tomorrow", .notYetValid, "invalid_request") { isApple in
                 try EventWorld.signed(event(isApple, [("iat", .integer(EventWorld.now + 86_400))]))
             },
-            .init("with no events", .claimInvalid, "invalid_request") { isApple in
-                try EventWorld.signed(event(isApple, [("events", .raw("{}"))]))
-            },
+            .init("with no events", .claimInvalid, "invalid_request", changed("events", .raw("{}"))),
             .init("that is an ID token", .claimMissing, "invalid_request") { isApple in
                 try EventWorld.signed(isApple ? EventWorld.appleClaims("kim") : EventWorld.googleClaims("kim"))
             },

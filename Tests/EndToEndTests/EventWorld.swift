@@ -35,25 +35,21 @@ struct EventWorld: TestFixture {
 
     /// The server of both providers' key sets.
     final class KeySetServer: Sendable {
-        private let isUp: Flag
+        private let flag = Flag()
         private let server: LoopbackServer
 
-        private final class Flag: Sendable {
-            let value: Mutex<Bool>
-            init(_ value: Bool) { self.value = Mutex(value) }
-        }
+        private final class Flag: Sendable { let isUp = Mutex(false) }
 
         init(_ document: [UInt8], isUp: Bool) throws {
-            let flag = Flag(isUp)
-            self.isUp = flag
-            server = try LoopbackServer { _ in
-                [flag.value.withLock(\.self) ? .respond(body: document) : .respond(500)]
+            server = try LoopbackServer { [flag] _ in
+                [flag.isUp.withLock(\.self) ? .respond(body: document) : .respond(500)]
             }
+            if isUp { becomeAvailable() }
         }
 
         var url: String { server.url }
 
-        func becomeAvailable() { isUp.value.withLock { $0 = true } }
+        func becomeAvailable() { flag.isUp.withLock { $0 = true } }
     }
 
     // MARK: Tokens

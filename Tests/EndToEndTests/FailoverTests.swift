@@ -20,9 +20,7 @@ import Testing
     }
 
     /// What was changed: each case has its own transaction.
-    private enum Kind: CaseIterable {
-        case unlinked, created, signedOut, bound, replaced, refreshed, reset, deleted
-    }
+    private enum Kind: CaseIterable { case unlinked, created, signedOut, bound, replaced, refreshed, reset, deleted }
 
     /// A change that was acknowledged to a client and so must be durable.
     private struct Change: Sendable {
@@ -148,19 +146,14 @@ import Testing
             switch change.kind {
             case .unlinked: "SELECT NOT EXISTS (SELECT FROM identities WHERE identity_id = \(change.id)::uuid)"
             case .created, .replaced: "SELECT EXISTS (SELECT FROM identities WHERE email = \(change.id))"
-            case .bound:
-                "SELECT EXISTS (SELECT FROM identities WHERE email = \(change.id) AND provider = 'google')"
+            case .bound: "SELECT EXISTS (SELECT FROM identities WHERE email = \(change.id) AND provider = 'google')"
             case .signedOut, .reset:
-                """
-                SELECT NOT EXISTS (
-                    SELECT FROM sessions WHERE account_id = \(change.id)::uuid AND ended_at IS NULL)
-                """
+                "SELECT NOT EXISTS (SELECT FROM sessions WHERE account_id = \(change.id)::uuid AND ended_at IS NULL)"
             case .refreshed:
                 "SELECT EXISTS (SELECT FROM sessions WHERE session_id = \(change.id)::uuid AND generation > 1)"
             case .deleted: "SELECT NOT EXISTS (SELECT FROM accounts WHERE account_id = \(change.id)::uuid)"
             }
-        let rows = try await database.query(question, as: Bool.self)
-        return rows.first == true
+        return try await database.query(question, as: Bool.self).first == true
     }
 
     @Test func `what was answered before the primary died is there after the standby took over`() async throws {

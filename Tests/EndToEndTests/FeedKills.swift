@@ -110,12 +110,7 @@ final class FeedKills: Sendable {
 
     /// Refuses some of the events when they come first, and keeps what it has accepted.
     private final class Receiver: Sendable {
-        private struct State {
-            var refused: Set<String> = []
-            var accepted: [WebhookDelivery] = []
-        }
-
-        private let state = Mutex(State())
+        private let state = Mutex<(refused: Set<String>, accepted: [WebhookDelivery])>(([], []))
 
         var accepted: [WebhookDelivery] { state.withLock(\.accepted) }
 

@@ -1,6 +1,4 @@
 import TestSupport
 
 /// The tables in the folder of this name.
-enum Fixtures {
-    static func file(_ name: String) throws -> DataFile { try DataFile("Fixtures/\(name)") }
-}
+enum Fixtures { static func file(_ name: String) throws -> DataFile { try DataFile("Fixtures/\(name)") } }

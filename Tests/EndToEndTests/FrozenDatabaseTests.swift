@@ -13,22 +13,14 @@ import Testing
         "its commit waits for a standby", "writesHeld",
     ]
 
-    private struct Person: Sendable {
-        let token: String
-        let access: String
-        let refresh: String
-    }
+    private typealias Person = (token: String, access: String, refresh: String)
 
     /// Runs a service on clusters of this URL.
     private func service(_ url: String, _ body: (World, Person) async throws -> Void) async throws {
         try await Sandbox.run { sandbox in
             try await World.serve(ScratchDatabase(url: url), sandbox, arguments: ["--migrate"]) { world in
                 let created = try await world.newAccount("kim")
-                try await body(
-                    world,
-                    Person(
-                        token: try await world.appleToken("kim"), access: created.bearer(),
-                        refresh: created.refreshToken()))
+                try await body(world, (world.appleToken("kim"), created.bearer(), created.refreshToken()))
             }
         }
     }

@@ -189,14 +189,7 @@ private final class AcknowledgedSessions: Sendable {
         var isEnded = false
     }
 
-    private struct State {
-        var sessions: [String: Session] = [:]
-        var count = 0
-        var lost = 0
-        var isOver = false
-    }
-
-    private let state = Mutex(State())
+    private let state = Mutex<(sessions: [String: Session], count: Int, lost: Int, isOver: Bool)>(([:], 0, 0, false))
 
     func note(_ id: String, refreshes: Int32 = 0, isEnded: Bool = false) {
         state.withLock { state in

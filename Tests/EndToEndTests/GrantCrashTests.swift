@@ -26,10 +26,8 @@ import Testing
                 try await database.transaction { transaction in
                     _ = try await transaction.execute("LOCK TABLE provider_grants IN ACCESS EXCLUSIVE MODE")
                     try await kill(service, amid: credential) {
-                        let isStoring =
-                            try await world.count(
-                                Self.connections(
-                                    "wait_event_type = 'Lock' AND query LIKE '%INSERT INTO provider_grants%'")) > 0
+                        let storing: SQL = "wait_event_type = 'Lock' AND query LIKE '%INSERT INTO provider_grants%'"
+                        let isStoring = try await world.count(Self.connections(storing)) > 0
                         let count = try await world.grants(of: person).count
                         return isStoring && count == issued
                     }

@@ -25,19 +25,11 @@ private actor Semaphore {
     init(_ count: Int) { free = count }
 
     func wait() async {
-        if free > 0 {
-            free -= 1
-        } else {
-            await withCheckedContinuation { waiting.append($0) }
-        }
+        if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
     }
 
     /// Resumes the longest waiting caller, if any.
     func signal() {
-        if waiting.isEmpty {
-            free += 1
-        } else {
-            waiting.removeFirst().resume()
-        }
+        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
     }
 }

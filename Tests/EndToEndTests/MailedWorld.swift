@@ -97,6 +97,4 @@ extension Countersign {
     }
 }
 
-extension RawAnswer: ReadableAnswer {
-    var json: JSONValue? { try? JSONValue(parsing: Array(body.utf8)) }
-}
+extension RawAnswer: ReadableAnswer { var json: JSONValue? { try? JSONValue(parsing: Array(body.utf8)) } }

@@ -9,9 +9,8 @@ import Testing
         var samples: [String: Double] = [:]
         for line in page.split(separator: "\n") where !line.hasPrefix("#") {
             let end = try #require(line.lastIndex(of: " "))
-            #expect(
-                samples.updateValue(try #require(Double(line[line.index(after: end)...])), forKey: String(line[..<end]))
-                    == nil)
+            let value = try #require(Double(line[line.index(after: end)...]))
+            #expect(samples.updateValue(value, forKey: String(line[..<end])) == nil)
         }
         return samples
     }

@@ -15,10 +15,8 @@ import Testing
         let refresh: String
 
         init(_ answer: Answer) throws {
-            account = try answer.accountID()
-            session = try answer.sessionID()
-            access = try answer.bearer()
-            refresh = try answer.refreshToken()
+            (account, session) = (try answer.accountID(), try answer.sessionID())
+            (access, refresh) = (try answer.bearer(), try answer.refreshToken())
         }
     }
 

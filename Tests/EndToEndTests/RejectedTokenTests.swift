@@ -18,12 +18,8 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
         _ name: String, _ reason: TokenRejection, _ changes: Sandbox.TokenChanges = .init(), nonce: String? = nil,
         audience: String? = nil, posted: TokenMint.Members = [:]
     ) {
-        testDescription = name
-        self.reason = reason
-        self.changes = changes
-        self.nonce = nonce
-        self.audience = audience
-        self.posted = posted
+        (testDescription, self.reason, self.changes) = (name, reason, changes)
+        (self.nonce, self.audience, self.posted) = (nonce, audience, posted)
     }
 
     /// The hash that an app hands to Apple's SDK for the nonce of the last case but one.

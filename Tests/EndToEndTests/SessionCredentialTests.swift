@@ -97,12 +97,10 @@ struct SessionCredentialTests: WorldSuite {
     private func request(
         _ operation: APIDocument.Operation, of owner: Owner
     ) async throws -> (id: String, body: TokenMint.Members?) {
-        func token() async throws -> TokenMint.Members {
-            ["idToken": .string(try await world.googleToken(owner.name))]
-        }
+        func token() async throws -> TokenMint.Members { ["idToken": .string(try await world.googleToken(owner.name))] }
         switch operation.description {
-        case "GET /v1/account", "DELETE /v1/account", "DELETE /v1/account/email-replacement",
-            "GET /v1/account/identities", "GET /v1/sessions":
+        case "GET /v1/account", "DELETE /v1/account", "DELETE /v1/account/email-replacement", "GET /v1/account/export",
+            "GET /v1/account/identities", "GET /v1/account/linked-clients", "GET /v1/sessions":
             return ("", nil)
         case "PATCH /v1/account": return ("", ["displayName": "Kim"])
         case "POST /v1/account/verify-email":
@@ -119,9 +117,7 @@ struct SessionCredentialTests: WorldSuite {
                 "/v1/account/identities/google", try await token(), bearer: try owner.bearer)
             return (try linked.text("identityId"), nil)
         case "DELETE /v1/sessions/{sessionId}": return (try owner.created.sessionID(), nil)
-        case "GET /v1/account/export": return ("", nil)
         case "POST /v1/sessions/revoke": return ("", ["scope": "all"])
-        case "GET /v1/account/linked-clients": return ("", nil)
         case "DELETE /v1/account/linked-clients/{clientId}":
             let client = try await world.linkingClient()
             let flip = try await service.post("/oauth/flip", client.flip, bearer: try owner.bearer).expecting(200)

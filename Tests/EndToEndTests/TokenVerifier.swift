@@ -8,15 +8,9 @@ import TestSupport
 final class TokenVerifier: Sendable {
     static let libraries = ["pyjwt", "authlib", "jose", "joserfc"]
 
-    private struct State {
-        var submitted = 0
-        var answers: [String] = []
-        var hasEnded = false
-    }
-
     private let input: Pipe
     private let process: Mutex<Process>
-    private let state = Mutex(State())
+    private let state = Mutex<(submitted: Int, answers: [String], hasEnded: Bool)>((0, [], false))
 
     /// - Parameters:
     ///   - services: the services whose key sets it fetches, in turn.

@@ -153,9 +153,7 @@ extension Trait where Self == FixtureTrait<World> {
     static var world: Self { world([:]) }
 }
 
-struct TimedOut: Error, CustomStringConvertible {
-    let description: String
-}
+struct TimedOut: Error, CustomStringConvertible { let description: String }
 
 /// Waits until a condition holds, for as long as a busy machine may take. A look and the pause behind it count for a second
 /// at most: a machine that stood still has not waited.

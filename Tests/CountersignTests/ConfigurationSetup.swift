@@ -14,8 +14,7 @@ final class ConfigurationSetup {
         scratch = try ScratchDirectory()
         environment = [:]
         environment = [
-            "COUNTERSIGN_POSTGRES_URL": "postgresql://service@/app",
-            "COUNTERSIGN_APPLE_CLIENT_IDS": "com.example.app",
+            "COUNTERSIGN_POSTGRES_URL": "postgresql://service@/app", "COUNTERSIGN_APPLE_CLIENT_IDS": "com.example.app",
             "COUNTERSIGN_KEYRING_PATH": try file("keyring", "k1 \(String(repeating: "A", count: 43))=\n"),
         ]
         set(variables)

@@ -3,6 +3,7 @@ import Foundation
 import KeyRing
 import OpenSSL
 import Postgres
+import Primitives
 import Storage
 import TestSupport
 import Testing
@@ -42,9 +43,7 @@ import Testing
         _ body: (_ scratch: ScratchDatabase, _ sandbox: Sandbox, _ variables: [String: String]) async throws -> Void
     ) async throws {
         try await ScratchDatabase.withMigrated { scratch in
-            try await Sandbox.run { sandbox in
-                try await body(scratch, sandbox, try variables(scratch, sandbox))
-            }
+            try await Sandbox.run { sandbox in try await body(scratch, sandbox, try variables(scratch, sandbox)) }
         }
     }
 
@@ -136,25 +135,10 @@ import Testing
             at: SealedLocation(table: "provider_grants", row: id.description, column: "sealed_refresh_token"))
         let signingKey = try keyRing.seal(
             Array("key".utf8), for: .signing, at: StoredSigningKey.location(keyID: "signing"))
-        try await scratch.execute(
-            """
-            INSERT INTO signing_keys (key_id, sealed_private_key, created_at) VALUES ('signing', \(signingKey), now())
-            """,
-            """
-            WITH ticket AS (
-                INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email_verified,
-                    is_private_email, email_authoritative, auth_time, created_at, expires_at)
-                VALUES (sha256(''), 'google', 'main', '1', 'web', false, false, false, now(), now(), now() + '10 minutes')
-            )
-            INSERT INTO provider_grants (grant_id, ticket_hash, provider, realm, subject, client_id,
-                sealed_refresh_token, prefix_fingerprint, digest_fingerprint, created_at)
-            VALUES (\(id), sha256(''), 'google', 'main', '1', 'web', \(token), '', '', now())
-            """,
-            """
-            INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, mac,
-                created_at)
-            VALUES (1, 1, 1, gen_random_uuid(), 1, 1, 'ancient', sha256(''), now())
-            """)
+        let script = try DataFile("Fixtures/sealed-values.sql").text.replacing(":grant", with: id.description)
+            .replacing(":sealed_token", with: Hexadecimal.encode(token))
+            .replacing(":sealed_key", with: Hexadecimal.encode(signingKey))
+        try await scratch.withPool { try await $0.run(script: script) }
     }
 
     @Test func `a line that the ring lacks is named, and one that has other bytes`() async throws {

@@ -136,6 +136,7 @@ import Testing
     }
 
     @Test func `a process killed at any moment leaves a database that the next one finishes`() async throws {
+        let progress = SQL(unsafeSQL: try DataFile("Fixtures/migration-progress.sql").text)
         try await scratch.withPool { watcher in
             for reached in -2..<Migration.embedded.count {
                 let process = Process()
@@ -145,7 +146,7 @@ import Testing
                 process.standardOutput = FileHandle.nullDevice
                 process.standardError = FileHandle.nullDevice
                 try process.start()
-                while try await Self.progress(watcher) < reached { await Task.yield() }
+                while try await watcher.query(progress, as: Int.self).first ?? -2 < reached { await Task.yield() }
                 kill(process.processIdentifier, SIGKILL)
                 process.waitUntilExit()
                 let next = try await Self.run(["up"], scratch.url)
@@ -155,22 +156,6 @@ import Testing
                 try await watcher.execute("CREATE SCHEMA public")
             }
         }
-    }
-
-    /// How far a run has come: -2 not connected, -1 connected, then the number of migrations applied.
-    private static func progress(_ watcher: Database) async throws -> Int64 {
-        let progress = try await watcher.query(
-            """
-            SELECT CASE
-                WHEN to_regclass('schema_migrations') IS NOT NULL THEN
-                    (xpath('/row/n/text()', query_to_xml('SELECT count(*) AS n FROM schema_migrations', true, true, '')))
-                        [1]::text::int8
-                WHEN EXISTS (
-                    SELECT FROM pg_stat_activity
-                    WHERE datname = current_database() AND application_name = 'countersign migrate') THEN -1
-                ELSE -2 END
-            """, as: Int64.self)
-        return progress.first ?? -2
     }
 
     @Test func `the service's role is granted what it needs when the owner migrates`() async throws {

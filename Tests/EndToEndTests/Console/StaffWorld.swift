@@ -13,15 +13,9 @@ enum StaffWorld {
     }
 
     static func settings(secretFile: String) throws -> Countersign.Settings {
-        [
-            "console.google.clientId": client, "console.google.hostedDomain": "lamp.example",
-            "console.google.clientSecretPath": try World.privateFile(secretFile, "console-web-secret\n"),
-            "console.staff": "kim,ann,bo,jo", "console.person.kim.email": "kim@lamp.example",
-            "console.person.kim.scopes": "read,manage", "console.person.ann.email": "ann@lamp.example",
-            "console.person.ann.scopes": "read", "console.person.bo.email": "bo@lamp.example",
-            "console.person.bo.scopes": "read", "console.person.jo.email": "jo@lamp.example",
-            "console.person.jo.scopes": "read",
-        ]
+        var settings = try Fixtures.file("console-staff.json").decoded(as: Countersign.Settings.self)
+        settings["console.google.clientSecretPath"] = try World.privateFile(secretFile, "console-web-secret\n")
+        return settings
     }
 
     /// The lines of a configuration file.

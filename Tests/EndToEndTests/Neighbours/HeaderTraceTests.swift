@@ -39,16 +39,10 @@ extension Neighbours {
             }
         }
 
-        private static func headers(naming file: String, _ url: String) -> [String] {
-            let path = "../../../../../..\(file)"
-            return [file, path, "file://\(file)", url, "|cat \(file)", "$(cat \(file))"].flatMap { place in
-                [
-                    #"{"kid":"\#(place)"}"#, #"{"kid":"elsewhere","jku":"\#(place)"}"#,
-                    #"{"kid":"elsewhere","x5u":"\#(place)"}"#,
-                    #"{"kid":"\#(place)","jku":"\#(place)","x5u":"\#(place)"}"#,
-                    #"{"kid":"elsewhere","iss":"\#(place)","jwk":{"kty":"RSA","kid":"\#(place)"}}"#,
-                ]
-            }
+        private static func headers(naming file: String, _ url: String) throws -> [String] {
+            let forms = try Fixtures.file("key-headers.json").decoded(as: [String].self)
+            let places = [file, "../../../../../..\(file)", "file://\(file)", url, "|cat \(file)", "$(cat \(file))"]
+            return places.flatMap { place in forms.map { $0.replacing("{place}", with: place) } }
         }
 
         @Test func `a token that names a file or an address in its header has neither opened nor connected to`()
@@ -68,7 +62,7 @@ extension Neighbours {
 
                     let all = try await traced(scratch, sandbox) { world in
                         try await postPlainTokens(world)
-                        for header in Self.headers(naming: file, "\(elsewhere.url)/keys") {
+                        for header in try Self.headers(naming: file, "\(elsewhere.url)/keys") {
                             let change = Sandbox.TokenChanges(header: header, signature: .otherKey)
                             let apple = try await world.service.signInWithApple(
                                 try await world.appleToken("kim", change))

@@ -97,22 +97,12 @@ extension Neighbours {
             }
         }
 
-        private static func spellings(of path: String, privatePort: UInt16) -> [String] {
-            [
-                path, "/\(path)", "/.\(path)", "/v1/..\(path)", "/v1/%2e%2e\(path)", "/v1/..%2f\(path.dropFirst())",
-                "\(path)/", "\(path)?x", "\(path)%00", path.replacing("/", with: "%2f"), "/v1;\(path)",
-                "/v1/..;\(path)", "\\\(path)", "http://127.0.0.1:\(privatePort)\(path)", "http://a\(path)",
-                "HTTP://127.0.0.1:\(privatePort)\(path)", "127.0.0.1:\(privatePort)\(path)",
-            ].map { "GET \($0) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" } + [
-                "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(privatePort)\r\nConnection: close\r\n\r\n",
-                "HEAD \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "GET \(path) HTTP/1.0\r\n\r\n",
-                "CONNECT 127.0.0.1:\(privatePort) HTTP/1.1\r\nHost: 127.0.0.1:\(privatePort)\r\nConnection: close\r\n\r\n",
-                """
-                GET / HTTP/1.1\r\nHost: a\r\nX-Original-URL: \(path)\r\nX-Rewrite-URL: \(path)\r
-                X-Forwarded-Host: 127.0.0.1:\(privatePort)\r\nForwarded: host=127.0.0.1:\(privatePort)\r
-                Connection: close\r\n\r\n
-                """,
-            ]
+        private static func spellings(of path: String, privatePort: UInt16) throws -> [String] {
+            let encoded = path.replacing("/", with: "%2f")
+            return try Fixtures.file("private-paths.json").decoded(as: [String].self).map { form in
+                form.replacing("{path}", with: path).replacing("{rest}", with: String(path.dropFirst()))
+                    .replacing("{encoded}", with: encoded).replacing("{port}", with: String(privatePort))
+            }
         }
 
         @Test(arguments: Front.allCases)
@@ -121,7 +111,7 @@ extension Neighbours {
                 for path in ["/metrics", "/health/ready", "/admin/v1/accounts"] {
                     // 200 or, without an admin key, 401.
                     #expect([200, 401].contains(try await world.service.privateGet(path).status))
-                    for request in Self.spellings(of: path, privatePort: world.service.privatePort) {
+                    for request in try Self.spellings(of: path, privatePort: world.service.privatePort) {
                         let answer = try await RawConnection.exchange(port, request)
                         #expect([400, 404, 405, 501].contains(answer.status), "\(request): \(answer.text.prefix(300))")
                         #expect(Self.answers(in: answer.text) == 1, "\(request)")

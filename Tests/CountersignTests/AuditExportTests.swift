@@ -118,12 +118,6 @@ import Testing
         try run.lines.compactMap { try object(String($0))["row"] as? NSDictionary }
     }
 
-    private static func times(_ lines: [Line]) -> [String] {
-        lines.map {
-            ($0.kind == "seal" ? "seal " : "") + ($0[$0.kind == "seal" ? "seal_number" : "created_at"]?.text ?? "")
-        }
-    }
-
     // MARK: What is exported
 
     @Test func `every column of every row is there, and the seals can be made again from it`() async throws {
@@ -188,7 +182,9 @@ import Testing
                 arguments, environment: ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url])
             let lines = try Self.lines(run)
             _ = try Self.check(lines, trail)
-            return Self.times(lines)
+            return lines.map {
+                ($0.kind == "seal" ? "seal " : "") + ($0[$0.kind == "seal" ? "seal_number" : "created_at"]?.text ?? "")
+            }
         }
         let fourth = [row(4), row(8), "seal 4"]
         #expect(try await exported(1, 2) == [row(1), "seal 1"])

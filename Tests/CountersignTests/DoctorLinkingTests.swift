@@ -54,9 +54,7 @@ import Testing
 
     private static func respond(
         _ files: AssociationFiles, _ file: AssociationFiles.File, contentType: String = "application/json"
-    ) -> LoopbackServer.Step {
-        .respond(headers: [("Content-Type", contentType)], body: files.content(of: file))
-    }
+    ) -> LoopbackServer.Step { .respond(headers: [("Content-Type", contentType)], body: files.content(of: file)) }
 
     private static let apple = AssociationFiles.File.apple.rawValue
     private static let android = AssociationFiles.File.android.rawValue

@@ -23,8 +23,9 @@ import Testing
         // Also where an expectation fails: what feeds it ends with it.
         defer { run.process.terminate() }
         try await scratch.withPool(.test(poolSize: 2)) { database in
+            let last: SQL = "SELECT count(*) FROM imported_rows GROUP BY created_at ORDER BY created_at DESC LIMIT 1"
             func awaitBatch(of size: Int) async throws {
-                while try await Self.lastBatch(database) != size {
+                while try await database.query(last, as: Int.self).first != size {
                     try #require(run.process.isRunning)
                     try await pollingPause()
                 }
@@ -51,13 +52,6 @@ import Testing
     }
 
     /// The rows of a batch have the time of its call.
-    private static func lastBatch(_ session: some PostgresSession) async throws -> Int? {
-        try await session.query(
-            "SELECT count(*) FROM imported_rows GROUP BY created_at ORDER BY created_at DESC LIMIT 1",
-            as: Int.self
-        ).first
-    }
-
     @Test func `a batch is bounded by what its rows hold, too`() async throws {
         let skipped = (0..<64).map { #"{"provider":"\#(String(repeating: "x", count: 60))\#($0)","subject":"1"}"# }
             .joined(separator: ",")

@@ -17,15 +17,11 @@ struct AppFlipLinkTests {
         state: String = "state=Xy%2F9%2B1",
         redirect: String = "redirect_uri=https%3A%2F%2Foauth-redirect.googleusercontent.com%2Fa%2Fcom.google.OPA",
         more: String = "", base: String = "https://link.acme.example/google/flip"
-    ) -> URL {
-        url("\(base)?\([client, scope, state, redirect, more].filter { !$0.isEmpty }.joined(separator: "&"))")
-    }
+    ) -> URL { url("\(base)?\([client, scope, state, redirect, more].filter { !$0.isEmpty }.joined(separator: "&"))") }
 
     static func read(
         _ link: URL, _ configuration: AppFlipConfiguration = AppFlipLinkTests.configuration
-    ) -> AppFlipLink {
-        AppFlipLink(link, configuration: configuration)
-    }
+    ) -> AppFlipLink { AppFlipLink(link, configuration: configuration) }
 
     static func request(_ link: URL = link()) throws -> AppFlipRequest {
         guard case .request(let request) = read(link) else { throw SessionError.noSession }

@@ -96,9 +96,7 @@ struct SessionMigratorTests {
         private let content: Locked<Data?> = Locked(nil)
         private let change: @Sendable (Data) throws -> Data?
 
-        init(_ change: @escaping @Sendable (Data) throws -> Data?) {
-            self.change = change
-        }
+        init(_ change: @escaping @Sendable (Data) throws -> Data?) { self.change = change }
 
         func load() -> Data? { content.withLock { $0 } }
         func save(_ data: Data) throws {

@@ -11,9 +11,7 @@ import Testing
     private func item(
         _ name: String = "session", account: String = "OAuth",
         _ location: GenericPassword.Location = .dataProtection(accessGroup: nil)
-    ) -> GenericPassword {
-        GenericPassword(keychain: keychain, itemName: name, account: account, location: location)
-    }
+    ) -> GenericPassword { GenericPassword(keychain: keychain, itemName: name, account: account, location: location) }
 
     private static let locations: [GenericPassword.Location] = [
         .dataProtection(accessGroup: nil), .dataProtection(accessGroup: ModelledKeychain.sharedGroup), .fileBased,

@@ -12,9 +12,7 @@ struct DivertedTransport: HTTPTransport {
     private let destinations = Locked<[URL]>([])
     private let transport = URLSessionTransport()
 
-    init(_ server: ScriptedServer) {
-        self.server = server
-    }
+    init(_ server: ScriptedServer) { self.server = server }
 
     var sent: [URL] { destinations.withLock { $0 } }
 

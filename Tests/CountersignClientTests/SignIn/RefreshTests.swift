@@ -10,9 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct RefreshTests {
     private let request: URLRequest
 
-    init() throws {
-        request = URLRequest(url: try #require(URL(string: "https://127.0.0.1/things")))
-    }
+    init() throws { request = URLRequest(url: try #require(URL(string: "https://127.0.0.1/things"))) }
 
     private func bearer(_ request: URLRequest) -> String? { request.value(forHTTPHeaderField: "Authorization") }
     private func bearer(_ number: Int) -> String { "Bearer \(Fixture.access(number))" }

@@ -11,9 +11,7 @@ import Testing
     private static let failed = SessionError.storage("the store failed: Fault")
     private let request: URLRequest
 
-    init() throws {
-        request = URLRequest(url: try #require(URL(string: "https://127.0.0.1/things")))
-    }
+    init() throws { request = URLRequest(url: try #require(URL(string: "https://127.0.0.1/things"))) }
 
     private func bearer(_ request: URLRequest) -> String? { request.value(forHTTPHeaderField: "Authorization") }
 

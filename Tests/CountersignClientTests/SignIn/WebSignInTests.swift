@@ -6,9 +6,7 @@ import Testing
 @Suite struct WebSignInTests {
     private let redirectURI: URL
 
-    init() throws {
-        redirectURI = try #require(URL(string: "com.example.app:/signed-in"))
-    }
+    init() throws { redirectURI = try #require(URL(string: "com.example.app:/signed-in")) }
 
     private func query(_ url: URL) throws -> [String: String] {
         let pairs = try #require(FormText.pairs(url.query ?? ""))

@@ -74,9 +74,7 @@ enum Fixture {
     }
 
     /// An answer or a document as another account's.
-    static func ofAnother(_ text: String) -> String {
-        text.replacingOccurrences(of: accountID, with: anotherAccountID)
-    }
+    static func ofAnother(_ text: String) -> String { text.replacingOccurrences(of: accountID, with: anotherAccountID) }
 
     static func ofAnother(_ document: Data) -> Data { Data(ofAnother(String(decoding: document, as: UTF8.self)).utf8) }
 
@@ -113,8 +111,7 @@ extension ScriptedServer {
 
     func client(
         _ store: any SessionStore = InMemorySessionStore(), base: String = "", clock: TestClock = TestClock(),
-        resourceHosts: Set<String> = [],
-        device: DeviceDescription = DeviceDescription(name: nil, platform: nil)
+        resourceHosts: Set<String> = [], device: DeviceDescription = DeviceDescription(name: nil, platform: nil)
     ) -> SignInClient {
         SignInClient(
             baseURL: url(base), store: store, transport: URLSessionTransport(), resourceHosts: resourceHosts,

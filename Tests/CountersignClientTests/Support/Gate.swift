@@ -75,9 +75,7 @@ final class FaultyStore: SessionStore {
 
     private let state = Locked<(data: Data?, faults: Set<Call>, saves: [Data])>((nil, [], []))
 
-    init(_ data: Data? = nil, failing faults: Set<Call> = []) {
-        state.withLock { $0 = (data, faults, []) }
-    }
+    init(_ data: Data? = nil, failing faults: Set<Call> = []) { state.withLock { $0 = (data, faults, []) } }
 
     func fail(_ faults: Set<Call>) { state.withLock { $0.faults = faults } }
 

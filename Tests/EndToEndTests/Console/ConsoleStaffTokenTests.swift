@@ -5,14 +5,6 @@ import Testing
 /// Google's token for a member of the staff, with one fault each.
 @Suite(.limitedConcurrency, .staffWorld(), .serialized, .timeLimit(.minutes(30)))
 struct ConsoleStaffTokenTests: WorldSuite {
-    private func refusals(_ reason: String) async throws -> Int64 {
-        try await world.count(
-            """
-            SELECT COALESCE(sum(occurrences), 0)::bigint FROM audit_events
-            WHERE type = 'console_refused' AND reason = \(reason)
-            """)
-    }
-
     @Test(arguments: [
         (Sandbox.TokenChanges(claims: #"{"nonce":"x"}"#), "nonce_mismatch"),
         (.init(withoutClaims: ["nonce"]), "nonce_missing"),
@@ -27,7 +19,13 @@ struct ConsoleStaffTokenTests: WorldSuite {
         let page = try await StaffWorld.signIn("google-kim", visit)
         #expect(page.status == 401 && page.isSignIn, "\(page.answer.body)")
         #expect(page.notice == "This Google account may not use the console.")
-        try await eventually("the refusal") { try await refusals(reason) == 1 }
+        try await eventually("the refusal") {
+            try await world.count(
+                """
+                SELECT COALESCE(sum(occurrences), 0)::bigint FROM audit_events
+                WHERE type = 'console_refused' AND reason = \(reason)
+                """) == 1
+        }
         #expect(try await visit.open("/console/").isSignIn)
         #expect(try await StaffWorld.signIn("google-kim", visit).status == 200)
     }

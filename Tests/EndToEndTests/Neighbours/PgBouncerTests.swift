@@ -8,9 +8,7 @@ extension Neighbours {
     /// The real PgBouncer in transaction mode between the service and the database, set up according to
     /// docs/operations/pgbouncer.md.
     @Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct PgBouncerTests {
-        private static let page = URL(filePath: #filePath).appending(
-            path: "../../../../docs/operations/pgbouncer.md"
-        ).standardized
+        private static let page = Neighbours.root.appending(path: "docs/operations/pgbouncer.md")
 
         /// The lines of the page's block in this language, which the tests follow to the letter.
         private static func documented(_ language: String) throws -> [String] {

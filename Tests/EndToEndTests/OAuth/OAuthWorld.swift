@@ -136,8 +136,7 @@ extension World {
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> String {
         let page = try await consentPage(client, browser, changes, location)
-        let answer = try await decision("allow", on: page, browser, location)
-        return try #require(answer["code"], "\(answer.uri)", sourceLocation: location)
+        return try await decision("allow", on: page, browser, location).code(location)
     }
 
     /// - Parameter basic: whether the client authenticates by the header field.

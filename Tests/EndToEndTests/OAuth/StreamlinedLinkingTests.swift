@@ -13,11 +13,6 @@ import Testing
         return try await world.sandbox.authorizeGoogle(person, clientID: audience, nonce: nil, token: changes).idToken
     }
 
-    private func keyID(of token: String) throws -> String {
-        let header = try #require(Base64URL.decode(String(token.prefix { $0 != "." })))
-        return try #require(try JSONValue(parsing: header)["kid"]?.string)
-    }
-
     private func ask(
         _ intent: String?, _ client: LinkingClient, _ assertion: String?, scope: String? = nil
     ) async throws -> Answer {
@@ -245,9 +240,11 @@ import Testing
             "sessions-revoked", about: .person("forged"), clientID: OAuthWorld.audience)
         bad.append(event.token)
         bad.append(try await world.register("forged@example.com").text("session.accessToken"))
+        let header = try #require(Base64URL.decode(parts[0]))
+        let keyID = try #require(try JSONValue(parsing: header)["kid"]?.string)
         let apple = try await world.sandbox.authorizeApple(
             "forged", clientID: OAuthWorld.audience,
-            token: .init(claims: #"{"iss":"https://accounts.google.com"}"#, header: #"{"kid":"\#(keyID(of: good))"}"#))
+            token: .init(claims: #"{"iss":"https://accounts.google.com"}"#, header: #"{"kid":"\#(keyID)"}"#))
         bad.append(apple.identityToken)
         bad.append(try await assertion("forged", .init(algorithm: "none")))
         bad.append(try await assertion("forged", .init(header: #"{"alg":"none"}"#)))

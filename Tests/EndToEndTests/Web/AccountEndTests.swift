@@ -124,8 +124,7 @@ import Testing
 
     /// Adds a provider on the page of the account.
     private func link(
-        _ provider: Sandbox.Provider, to page: Browser.Page, as person: String, cancel: Bool = false,
-        _ browser: Browser
+        _ provider: Sandbox.Provider, to page: Browser.Page, as person: String, cancel: Bool = false, _ browser: Browser
     ) async throws -> Browser.Page {
         let shown = try await browser.submit("/web/account/link/\(provider.rawValue)", on: page)
         let sent = try await world.consent(person, at: shown, browser, cancel: cancel)

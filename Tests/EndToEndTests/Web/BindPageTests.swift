@@ -135,17 +135,10 @@ struct BindPageTests: WorldSuite {
         return try await browser.submit(form, on: answer)
     }
 
-    /// Continues with Apple, by which the holder is entered.
-    private func continueWithApple(
-        as person: String, on page: Browser.Page, _ browser: Browser, cancel: Bool = false
-    ) async throws -> Browser.Page {
-        try await press("apple", to: .apple, as: person, on: page, browser, cancel: cancel)
-    }
-
     @Test func `the provider by which the account is entered binds, with one session more`() async throws {
         let (holder, page, browser) = try await bindPage(.stated, "entered")
         #expect(page.html.text.contains("Continue with Apple") && !page.html.text.contains("Continue with Google"))
-        let account = try await continueWithApple(as: "entered", on: page, browser)
+        let account = try await press("apple", to: .apple, as: "entered", on: page, browser)
         try await expectEntered(account, holder, proof: "stated")
         // That of the person's device, and the browser's.
         let sessions = try await world.count(
@@ -165,15 +158,15 @@ struct BindPageTests: WorldSuite {
         let bystander = try await world.newAccount("bystander")
         let accounts = (holder.device.account.id, try bystander.accountID())
         let before = try await sessions(of: accounts)
-        let refused = try await continueWithApple(as: "bystander", on: page, browser).expecting(200)
+        let refused = try await press("apple", to: .apple, as: "bystander", on: page, browser).expecting(200)
         #expect(refused.html.text.contains("That sign-in doesn’t open this account."))
         #expect(try await sessions(of: accounts) == before)
         #expect(try await service.get("/v1/account", bearer: bystander.bearer()).status == 200)
 
-        let cancelled = try await continueWithApple(as: "mistaken", on: refused, browser, cancel: true)
+        let cancelled = try await press("apple", to: .apple, as: "mistaken", on: refused, browser, cancel: true)
         #expect(cancelled.html.text.contains("You cancelled."))
         try await expectEntered(
-            try await continueWithApple(as: "mistaken", on: cancelled, browser), holder, proof: "stated")
+            try await press("apple", to: .apple, as: "mistaken", on: cancelled, browser), holder, proof: "stated")
     }
 
     /// Another Google account opens the holder's account by now: the answer, with its id.
@@ -235,7 +228,7 @@ struct BindPageTests: WorldSuite {
     {
         let browser = world.browser()
         let (holder, former, page) = try await rivalledPage("unseen", former: "seen-before", browser)
-        let conflict = try await continueWithApple(as: "unseen", on: page, browser)
+        let conflict = try await press("apple", to: .apple, as: "unseen", on: page, browser)
         let id = try former.text("identityId")
         try await service.delete("/v1/account/identities/\(id)", bearer: holder.device.bearer).expecting(202)
         try await linkGoogle("late-rival", to: holder)

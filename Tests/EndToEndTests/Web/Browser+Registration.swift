@@ -9,9 +9,7 @@ extension Browser {
     @discardableResult
     func register(
         _ email: String, name: String = "", _ location: SourceLocation = #_sourceLocation
-    ) async throws -> Page {
-        try await register(email, name: name, on: try await open(Self.registration), location)
-    }
+    ) async throws -> Page { try await register(email, name: name, on: try await open(Self.registration), location) }
 
     @discardableResult
     func register(

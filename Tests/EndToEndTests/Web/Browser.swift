@@ -221,9 +221,7 @@ final class Browser: Sendable {
             default: isSameSite || request.method == "GET" || request.method == "HEAD"
             }
         }
-        if !sent.isEmpty {
-            fields.append(("Cookie", sent.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")))
-        }
+        if !sent.isEmpty { fields.append(("Cookie", sent.map { "\($0.name)=\($0.value)" }.joined(separator: "; "))) }
         if let initiator {
             let isSilent = initiator.answer["Referrer-Policy"]?.lowercased() == "no-referrer"
             let source = Self.origin(of: initiator.url)
@@ -257,11 +255,8 @@ final class Browser: Sendable {
             }
             let isSecure = origin.hasPrefix("https:")
             if attributes["secure"] != nil, !isSecure { continue }
-            if name.hasPrefix("__Host-"),
-                attributes["secure"] == nil || attributes["path"] != "/" || attributes["domain"] != nil
-            {
-                continue
-            }
+            let isOfHost = attributes["secure"] != nil && attributes["path"] == "/" && attributes["domain"] == nil
+            if name.hasPrefix("__Host-"), !isOfHost { continue }
             let cookie = Cookie(name: name, value: String(first[first.index(after: equals)...]), attributes: attributes)
             jar.withLock { jar in
                 jar[origin, default: []].removeAll { $0.name == name }

@@ -14,12 +14,8 @@ import Testing
         pages.append(("chooser", chooser))
         let password = try await world.screen("/web/password", from: chooser, browser)
         pages.append(("password", password.page))
-        pages.append(
-            (
-                "wrong password",
-                try await browser.submit(
-                    password.form, on: password.page, typed: ["email": email, "password": "wrong horse battery"])
-            ))
+        let wrong = ["email": email, "password": "wrong horse battery"]
+        pages.append(("wrong password", try await browser.submit(password.form, on: password.page, typed: wrong)))
         let code = try await world.screen("/web/email-code", from: chooser, browser)
         pages.append(("email", code.page))
         pages.append(("code", try await browser.submit(code.form, on: code.page, typed: ["email": email])))

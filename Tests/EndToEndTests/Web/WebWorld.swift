@@ -201,8 +201,7 @@ extension World {
     func code(
         for attempt: AppAttempt, _ person: String, _ location: SourceLocation = #_sourceLocation
     ) async throws -> String {
-        let answer = try await self.answer(to: attempt, person, with: .google, nil, location)
-        return try #require(answer["code"], "\(answer.uri)", sourceLocation: location)
+        try await answer(to: attempt, person, with: .google, nil, location).code(location)
     }
 
     /// The app turns a code into a session or a question.
@@ -221,8 +220,7 @@ extension World {
     ) async throws -> Answer {
         let attempt = try AppAttempt()
         let answer = try await self.answer(to: attempt, person, with: provider, nil, hidesEmail: hidesEmail, location)
-        let code = try #require(answer["code"], "\(answer.uri)", sourceLocation: location)
-        return try await exchange(code, attempt)
+        return try await exchange(try answer.code(location), attempt)
     }
 
     /// The screen of a password or of a mailed code, wherever it is: on the chooser, or behind a link or a button on it.

@@ -291,7 +291,10 @@ let package = Package(
                 "JSON", "OpenSSL", "Texts",
                 "Postgres", "Curl", "Primitives", "TestSupport", "countersign-sandbox", log,
             ],
-            exclude: ["Mail/TemplateFaults.json", "RandomWalk/SQL", "Support/RecordedPerson.sql", "Support/State.sql"],
+            exclude: [
+                "Mail/TemplateFaults.json", "RandomWalk/AllowedFailures.tsv", "RandomWalk/SQL",
+                "Support/RecordedPerson.sql", "Support/State.sql",
+            ],
             swiftSettings: commonSettings),
         .testTarget(
             name: "AccountImportTests", dependencies: ["AccountImport", "Accounts", "TestSupport"],

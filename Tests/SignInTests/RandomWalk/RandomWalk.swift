@@ -40,7 +40,7 @@ struct RandomWalk {
             let round = max(1, min(pause, remaining) / walkers.count)
             walkers = try await concurrently(walkers) { walker in
                 var walker = walker
-                for _ in 0..<round { await walker.step() }
+                for _ in 0..<round { try await walker.step() }
                 return walker
             }
             remaining -= round * walkers.count

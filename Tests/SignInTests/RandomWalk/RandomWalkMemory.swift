@@ -83,15 +83,13 @@ final class WalkMemory: Sendable {
             $0.sessions.append(
                 WalkSession(
                     id: signedIn.session.id, accountID: signedIn.account.id, bearer: signedIn.session.bearer,
-                    refreshTokens: [signedIn.session.refreshToken]))
-            if $0.sessions.count > WalkMemory.kept { $0.sessions.removeFirst() }
+                    refreshTokens: [signedIn.session.refreshToken]), keeping: WalkMemory.kept)
         }
     }
 
     func remember(_ required: LinkRequired) {
         state.withLock {
-            $0.tickets.append(required.linkTicket)
-            if $0.tickets.count > WalkMemory.kept / 2 { $0.tickets.removeFirst() }
+            $0.tickets.append(required.linkTicket, keeping: WalkMemory.kept / 2)
             if case .mailbox(let email) = required.person { $0.mailboxes[required.linkTicket] = email.text }
         }
         remember(shown: required)
@@ -109,24 +107,17 @@ final class WalkMemory: Sendable {
     }
 
     func remember(_ token: String, of provider: Provider) {
-        state.withLock {
-            $0.tokens.append((provider, token))
-            if $0.tokens.count > WalkMemory.kept / 2 { $0.tokens.removeFirst() }
-        }
+        state.withLock { $0.tokens.append((provider, token), keeping: WalkMemory.kept / 2) }
     }
 
     func remember(clientToken: String) {
-        state.withLock {
-            $0.clientTokens.append(clientToken)
-            if $0.clientTokens.count > WalkMemory.kept / 2 { $0.clientTokens.removeFirst() }
-        }
+        state.withLock { $0.clientTokens.append(clientToken, keeping: WalkMemory.kept / 2) }
     }
 
     func remember(refreshToken: String, of id: SessionID) {
         state.withLock { state in
             guard let index = state.sessions.firstIndex(where: { $0.id == id }) else { return }
-            state.sessions[index].refreshTokens.append(refreshToken)
-            if state.sessions[index].refreshTokens.count > 4 { state.sessions[index].refreshTokens.removeFirst() }
+            state.sessions[index].refreshTokens.append(refreshToken, keeping: 4)
         }
     }
 
@@ -167,5 +158,13 @@ final class WalkMemory: Sendable {
             state.report = WalkReport()
             return report
         }
+    }
+}
+
+extension Array {
+    /// Appends an element, and forgets the oldest where there are more than `count`.
+    fileprivate mutating func append(_ element: Element, keeping count: Int) {
+        append(element)
+        if self.count > count { removeFirst() }
     }
 }

@@ -19,9 +19,7 @@ final class WalkProviders: Fetcher {
     private let clock: ManualClock
     private let state = Mutex(State())
 
-    init(clock: ManualClock) {
-        self.clock = clock
-    }
+    init(clock: ManualClock) { self.clock = clock }
 
     /// A code that is good for this person.
     ///

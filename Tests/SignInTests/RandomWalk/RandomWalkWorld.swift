@@ -109,8 +109,7 @@ struct WalkWorld: Sendable {
             metrics: OAuthMetrics(), logger: logger)
         oauthClient = try await OAuthAdministration(
             database: storage.pool, scopes: { OAuthScopes([.profile, .email]) }
-        ).create(
-            named: "Lamps", redirectURIs: WalkClient.redirectURIs, by: clock.call(by: .commandLine))
+        ).create(named: "Lamps", redirectURIs: WalkClient.redirectURIs, by: clock.call(by: .commandLine))
         administration = Administration(database: storage.pool, clock: clock, mailLanguages: ["en"])
         adminSecret = try await AdministrationFixture.makeKey(
             Set(AdminKey.Scope.allCases), in: storage, at: clock.now()
@@ -159,10 +158,6 @@ private struct WalkLog: LogHandler {
     let memory: WalkMemory
     var logLevel = Logger.Level.warning
     var metadata: Logger.Metadata = [:]
-
-    init(memory: WalkMemory) {
-        self.memory = memory
-    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }

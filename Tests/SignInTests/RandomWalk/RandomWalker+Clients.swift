@@ -54,8 +54,7 @@ extension RandomWalker {
         if isByProvider {
             let subject = try anyPerson().subject(.google, Int.random(in: 1...2, using: &random))
             let url = try await web.start(.google, in: reference, by: call)
-            guard let state = WalkClient.parameter("state", of: url),
-                let nonce = WalkClient.parameter("nonce", of: url)
+            guard let state = WalkClient.parameter("state", of: url), let nonce = WalkClient.parameter("nonce", of: url)
             else { throw Unanswered() }
             let answer = GoogleAnswer(
                 state: state, code: world.providers.code(.google, subject, nonce: nonce), issuer: nil, error: nil)

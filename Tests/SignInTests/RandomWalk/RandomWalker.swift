@@ -37,7 +37,7 @@ struct RandomWalker: Sendable {
             device: Device(name: "Walker \(number)", platform: nil))
     }
 
-    mutating func step() async {
+    mutating func step() async throws {
         steps += 1
         let operation = nextOperation()
         var outcome = "\(operation.rawValue) "
@@ -48,11 +48,9 @@ struct RandomWalker: Sendable {
             outcome += "idle"
         } catch {
             let name = RandomWalker.name(of: error)
-            let isAllowed = operation.allowedFailures.contains(name)
+            let isAllowed = try operation.allows(name)
             outcome += isAllowed ? name : "fault"
-            if !isAllowed {
-                world.memory.note(fault: "\(operation.rawValue) failed: \(String(reflecting: error))")
-            }
+            if !isAllowed { world.memory.note(fault: "\(operation.rawValue) failed: \(String(reflecting: error))") }
         }
         world.memory.note(outcome: outcome)
         if keepsTrace { trace.append(outcome) }
@@ -74,9 +72,7 @@ struct RandomWalker: Sendable {
 
     // MARK: Choices
 
-    mutating func chance(_ part: Int, of whole: Int) -> Bool {
-        Int.random(in: 0..<whole, using: &random) < part
-    }
+    mutating func chance(_ part: Int, of whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) < part }
 
     mutating func one<Element>(of elements: [Element]) throws -> Element {
         guard let element = elements.randomElement(using: &random) else { throw Idle() }

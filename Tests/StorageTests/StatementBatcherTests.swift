@@ -80,8 +80,7 @@ import Testing
         let mayEnd = Atomic(false)
         let batches = Mutex<[[Call]]>([])
         let endOfOld = Mutex(ContinuousClock.now)
-        let batcher = StatementBatcher<Call, Int>(concurrency: 1, timeout: limit) {
-            (calls, _) throws(PostgresError) in
+        let batcher = StatementBatcher<Call, Int>(concurrency: 1, timeout: limit) { (calls, _) throws(PostgresError) in
             batches.withLock { $0.append(calls) }
             if calls == [.first] {
                 while !mayEnd.load(ordering: .relaxed) { try? await pollingPause() }
@@ -145,9 +144,7 @@ import Testing
         let batches = Mutex<[Int]>([])
         private let held: Mutex<Set<Int>>
         /// - Parameter held: the numbers of the batches that go on.
-        init(held: Set<Int>) {
-            self.held = Mutex(held)
-        }
+        init(held: Set<Int>) { self.held = Mutex(held) }
 
         func release(_ number: Int) { held.withLock { _ = $0.remove(number) } }
 

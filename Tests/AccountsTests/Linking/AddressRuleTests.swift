@@ -105,8 +105,7 @@ extension AddressRule {
     }
 
     private func list<Value: RawRepresentable<String> & Hashable>(_ values: Set<Value>, _ all: [Value]) -> String {
-        values.count == all.count
-            ? "any" : all.filter(values.contains).map(\.rawValue).joined(separator: ", ")
+        values.count == all.count ? "any" : all.filter(values.contains).map(\.rawValue).joined(separator: ", ")
     }
 }
 

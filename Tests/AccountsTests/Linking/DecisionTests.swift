@@ -14,8 +14,7 @@ import Testing
             key: key,
             email: address.map {
                 ProviderEmail(address: $0, isVerified: verified, isPrivateRelay: relay, isAuthoritative: authoritative)
-            }, clientID: "client", authenticatedAt: Timestamp(seconds: 0),
-            issuedAt: Timestamp(seconds: 0))
+            }, clientID: "client", authenticatedAt: Timestamp(seconds: 0), issuedAt: Timestamp(seconds: 0))
     }
 
     private func holder(

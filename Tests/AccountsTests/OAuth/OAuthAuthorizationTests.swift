@@ -22,9 +22,8 @@ private let requests = Result { try DataFile("requests.tsv").rows }
     }
 
     private static func query(_ changes: [String: [String]] = [:]) -> OAuthQuery {
-        let values = [
-            "client_id": ["csc_home"], "redirect_uri": [uri], "state": ["s"], "response_type": ["code"],
-        ].merging(changes) { _, change in change }
+        let values = ["client_id": ["csc_home"], "redirect_uri": [uri], "state": ["s"], "response_type": ["code"]]
+            .merging(changes) { _, change in change }
         let repeated = values.values.contains { $0.count > 1 }
         return OAuthQuery(isMalformed: repeated) { values[$0] ?? [] }
     }

@@ -21,9 +21,7 @@ import Testing
     /// What becomes of a token that is posted `seconds` after the start.
     private func decision(
         on lineage: RefreshLineage, posted generation: Int32, after seconds: Int64 = 0, from network: Network? = home
-    ) -> RefreshDecision {
-        lineage.presented(generation, from: network, at: start.advanced(bySeconds: seconds))
-    }
+    ) -> RefreshDecision { lineage.presented(generation, from: network, at: start.advanced(bySeconds: seconds)) }
 
     @Test func `the newest token makes the next`() {
         #expect(

@@ -41,9 +41,7 @@ import Testing
         var lineage = RefreshLineage(generation: 1, parent: 0, rotatedAt: Timestamp(seconds: 0))
         var holders: [Holder]
 
-        init(_ holders: Holder...) {
-            self.holders = holders
-        }
+        init(_ holders: Holder...) { self.holders = holders }
 
         /// Whether the call of a holder shows that there are two.
         mutating func notices(_ holder: Int, at seconds: Int64) -> Bool {
@@ -53,8 +51,7 @@ import Testing
                 lineage = renewed
                 holders[holder].held.append(renewed.generation)
                 return false
-            case .reused:
-                return true
+            case .reused: return true
             case .unknown:
                 Issue.record("a token was given that is unknown")
                 return true

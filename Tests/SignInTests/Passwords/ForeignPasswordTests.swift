@@ -31,9 +31,7 @@ import Testing
     private static let lanes = Vector(
         password: "secret", hash: "$argon2id$v=19$m=64,t=2,p=4$c2FsdHNhbHRzYWx0c2FsdA$+R1yYaHfslRbZIYuECptBA")
     private static var documented: [Vector] {
-        get throws {
-            try JSONDecoder().decode([Vector].self, from: Data(try Vectors.bytes("foreign-passwords.json")))
-        }
+        get throws { try JSONDecoder().decode([Vector].self, from: Data(try Vectors.bytes("foreign-passwords.json"))) }
     }
 
     private static func hasher() throws -> PasswordHasher {

@@ -70,8 +70,7 @@ import Testing
             let ticket = try await fixture.ticket(.apple("a-1"))
             pass()
             return (try await fixture.create(ticket), start, [.apple])
-        case .registered:
-            return (try await register(), start, [.password])
+        case .registered: return (try await register(), start, [.password])
         case .password:
             _ = try await register()
             pass()

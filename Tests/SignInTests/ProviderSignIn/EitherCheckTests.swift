@@ -13,17 +13,13 @@ import Testing
 
     /// What keeps a token from verifying, for every reason but a nonce and missing keys.
     private static let faults: [(reason: String, changes: Sandbox.TokenChanges)] = [
-        ("expired", .init(expired: true)),
-        ("not_yet_valid", .init(claims: #"{"iat":\#(SignInFixture.start + 3600)}"#)),
-        ("lifetime_rejected", .init(lifetime: 31_536_000)),
-        ("signature_mismatch", .init(signature: .forged)),
-        ("algorithm_rejected", .init(algorithm: "HS256")),
-        ("header_rejected", .init(header: #"{"crit":["exp"]}"#)),
+        ("expired", .init(expired: true)), ("not_yet_valid", .init(claims: #"{"iat":\#(SignInFixture.start + 3600)}"#)),
+        ("lifetime_rejected", .init(lifetime: 31_536_000)), ("signature_mismatch", .init(signature: .forged)),
+        ("algorithm_rejected", .init(algorithm: "HS256")), ("header_rejected", .init(header: #"{"crit":["exp"]}"#)),
         ("key_unknown", .init(header: #"{"kid":"nobody's"}"#)),
         ("issuer_rejected", .init(claims: #"{"iss":"https://evil.example"}"#)),
         ("audience_rejected", .init(claims: #"{"aud":"com.example.other"}"#)),
-        ("claim_missing", .init(withoutClaims: ["sub"])),
-        ("claim_invalid", .init(claims: #"{"exp":"soon"}"#)),
+        ("claim_missing", .init(withoutClaims: ["sub"])), ("claim_invalid", .init(claims: #"{"exp":"soon"}"#)),
         ("event_token", .init(claims: #"{"events":{}}"#)),
     ]
 

@@ -12,16 +12,12 @@ import Testing
 
     private static func junk(
         _ provider: Provider, _ index: Int = 0, beside token: String = ""
-    ) -> LifeCycleFixture.Consent {
-        LifeCycleFixture.Consent(provider: provider, token: token, code: "c0ffee.invented.\(index)")
-    }
+    ) -> LifeCycleFixture.Consent { .init(provider: provider, token: token, code: "c0ffee.invented.\(index)") }
 
     /// Signs in from the network.
     private func post(
         _ consent: LifeCycleFixture.Consent, _ evidence: LifeCycleFixture.Evidence = .code, nonce: String? = nil
-    ) async throws -> SignInAnswer {
-        try await fixture.signIn(consent, evidence, nonce: nonce, from: Self.network)
-    }
+    ) async throws -> SignInAnswer { try await fixture.signIn(consent, evidence, nonce: nonce, from: Self.network) }
 
     private func requests(to provider: Provider) async throws -> Int {
         try await fixture.sandbox.history(path: LifeCycleFixture.tokenPath(provider)).count

@@ -21,9 +21,7 @@ import Testing
 
     private var rings: (first: KeyRing, both: KeyRing, second: KeyRing) { get throws { try Self.rings.get() } }
 
-    private func rewrap() throws -> KeyRingRewrap {
-        KeyRingRewrap(database: fixture.database, keyRing: try rings.both)
-    }
+    private func rewrap() throws -> KeyRingRewrap { KeyRingRewrap(database: fixture.database, keyRing: try rings.both) }
 
     @Test func `what an old line sealed is sealed again, page by page, and opens without it`() async throws {
         try await fixture.database.insertGrants(1_201, under: rings.first)

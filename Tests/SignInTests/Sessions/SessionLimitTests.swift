@@ -9,9 +9,7 @@ import Testing
 @Suite(.fixture(SignInFixture.self)) struct SessionLimitTests {
     var fixture: SignInFixture { .current }
 
-    private func limiter() -> SessionLimiter {
-        SessionLimiter(store: fixture.storage.sessions, clock: fixture.clock)
-    }
+    private func limiter() -> SessionLimiter { SessionLimiter(store: fixture.storage.sessions, clock: fixture.clock) }
 
     /// A round of a look that is due.
     private func look(_ limiter: SessionLimiter, limit: Int) async throws -> Bool {

@@ -10,9 +10,7 @@ import Testing
 @Suite(.fixture { try await SignInFixture.withMail($0) }) struct SignOutTests {
     var fixture: SignInFixture { .current }
 
-    enum Way: CaseIterable, Sendable {
-        case everywhere, byAdministrator, byDisabling, passwordReset
-    }
+    enum Way: CaseIterable, Sendable { case everywhere, byAdministrator, byDisabling, passwordReset }
 
     private static let email = "kim@example.com"
 

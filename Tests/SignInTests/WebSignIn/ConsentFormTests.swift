@@ -19,9 +19,7 @@ import Testing
         let session: Session?
         let server: OAuthServer
 
-        static func run(
-            _ limits: [LimitKind: RateLimit] = [:], _ body: (Asking) async throws -> Void
-        ) async throws {
+        static func run(_ limits: [LimitKind: RateLimit] = [:], _ body: (Asking) async throws -> Void) async throws {
             try await WebFixture.run {
                 $0.limits = limits
             } _: { fixture in

@@ -186,12 +186,7 @@ import Testing
     }
 
     /// What ends sessions.
-    enum Ending: CaseIterable, Sendable {
-        case signOut
-        case everywhere
-        case disable
-        case delete
-    }
+    enum Ending: CaseIterable, Sendable { case signOut, everywhere, disable, delete }
 
     @Test(arguments: Ending.allCases) func `it ends as any other session does`(ending: Ending) async throws {
         let (account, cookie) = try await Self.session(in: fixture)

@@ -31,8 +31,7 @@ import Testing
 
     /// Which cookie comes with the answer.
     enum Cookie: CaseIterable, Sendable {
-        case none
-        case another
+        case none, another
 
         func secret() throws -> BrowserSecret? { self == .none ? nil : try .fresh() }
     }

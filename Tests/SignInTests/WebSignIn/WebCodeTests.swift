@@ -42,11 +42,7 @@ import Testing
 
     /// What an app presents that is not the one that opened the flow.
     enum Presenter: CaseIterable, Sendable {
-        case anotherVerifier
-        case theChallenge
-        case noVerifier
-        case anotherRedirectURI
-        case nearRedirectURI
+        case anotherVerifier, theChallenge, noVerifier, anotherRedirectURI, nearRedirectURI
 
         var verifier: String {
             switch self {

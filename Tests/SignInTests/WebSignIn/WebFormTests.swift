@@ -15,9 +15,7 @@ import Testing
     /// The flow, whose browser posts something.
     private static func reference(
         _ flow: WebFlow, posting form: String = "form", in fixture: WebFixture
-    ) -> FlowReference {
-        FlowReference(id: flow.id, browser: fixture.browser, form: Array(form.utf8))
-    }
+    ) -> FlowReference { FlowReference(id: flow.id, browser: fixture.browser, form: Array(form.utf8)) }
 
     private static func signIn(
         _ reference: FlowReference, in fixture: WebFixture, from network: Network? = nil
@@ -59,11 +57,7 @@ import Testing
         try await expectFailure("webFlowExpired") { try await Self.signIn(form, in: fixture) }
     }
 
-    enum Way: CaseIterable, Sendable {
-        case password
-        case emailCode
-        case registration
-    }
+    enum Way: CaseIterable, Sendable { case password, emailCode, registration }
 
     @Test(arguments: Way.allCases) func `of several at once each has the answer`(way: Way) async throws {
         let fixture = self.fixture

@@ -312,9 +312,7 @@ private actor ProbingTransport: MailTransport {
     private let probe: @Sendable () async throws -> Bool
     private var found: [Bool] = []
 
-    init(_ probe: @escaping @Sendable () async throws -> Bool) {
-        self.probe = probe
-    }
+    init(_ probe: @escaping @Sendable () async throws -> Bool) { self.probe = probe }
 
     func send(_ mail: OutgoingMail) async throws(MailTransportError) {
         if let answer = try? await probe() { found.append(answer) }

@@ -23,9 +23,7 @@ import Testing
         return rows[0]
     }
 
-    private func waitUntilDue() async throws {
-        try await fixture.move(to: try await revocationRow().nextAttemptAt)
-    }
+    private func waitUntilDue() async throws { try await fixture.move(to: try await revocationRow().nextAttemptAt) }
 
     // MARK: Trying again
 

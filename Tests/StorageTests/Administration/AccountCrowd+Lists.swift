@@ -33,26 +33,21 @@ extension AccountCrowd {
     private func accountQueries(at middle: Int) -> [ListQuery] {
         let subject = ProviderSubject("subject-\(middle)")
         let filters: KeyValuePairs<String, (inout AccountFilter) -> Void> = [
-            "all": { _ in },
-            "status=active": { $0.status = .active },
-            "status=disabled": { $0.status = .disabled },
+            "all": { _ in }, "status=active": { $0.status = .active }, "status=disabled": { $0.status = .disabled },
             "provider": { $0.provider = .google },
             // No account: the disabled ones are all Apple's.
             "provider, status=disabled": { ($0.provider, $0.status) = (.google, .disabled) },
-            "name": { $0.name = "kIM 77" },
-            "name of nobody": { $0.name = "nobody" },
+            "name": { $0.name = "kIM 77" }, "name of nobody": { $0.name = "nobody" },
             "name, provider, status": { ($0.name, $0.provider, $0.status) = ("kim 7", .apple, .active) },
             "email": { $0.email = EmailAddress("user\(middle + 1)@example.com") },
             "identityEmail": { $0.identityEmail = EmailAddress("relay\(middle + 1)@example.com") },
             "identityEmail of nobody": { $0.identityEmail = EmailAddress("nobody@example.com") },
             "email, name": { ($0.email, $0.name) = (EmailAddress("user1@example.com"), "kim 1") },
-            "emailPrefix of all": { $0.emailPrefix = "user" },
-            "emailPrefix": { $0.emailPrefix = "user12" },
+            "emailPrefix of all": { $0.emailPrefix = "user" }, "emailPrefix": { $0.emailPrefix = "user12" },
             "emailPrefix, status=disabled": { ($0.emailPrefix, $0.status) = ("user", .disabled) },
             "emailPrefix, name of nobody": { ($0.emailPrefix, $0.name) = ("user", "nobody") },
             "emailPrefix, provider": { ($0.emailPrefix, $0.provider) = ("user1", .google) },
-            "subject": { $0.subject = subject },
-            "subject, provider": { ($0.subject, $0.provider) = (subject, .apple) },
+            "subject": { $0.subject = subject }, "subject, provider": { ($0.subject, $0.provider) = (subject, .apple) },
         ]
         let cursor = AccountCursor(id: id(middle), email: EmailAddress("user\(middle + 1)@example.com"))
         let positions: [(String, AccountCursor?)] = [("", nil), (", middle", cursor)]
@@ -99,14 +94,10 @@ extension AccountCrowd {
     /// By what support is given, alone and beside what few of the rows have.
     private func searches(at middle: Int, _ cursors: [AuditCursor?]) -> [ListQuery] {
         let searches: KeyValuePairs<String, (inout AuditFilter) -> Void> = [
-            "request": { $0.requestID = "request-\(middle)" },
-            "unknown request": { $0.requestID = "request-x" },
-            "identity": { $0.identityID = id(middle) },
-            "network": { $0.network = "10.0.7.0/24" },
-            "network of nobody": { $0.network = "10.9.9.0/24" },
-            "name": { $0.actor = .name("kim 100") },
-            "administrators": { $0.actor = .kind(.administrator) },
-            "people": { $0.actor = .kind(.person) },
+            "request": { $0.requestID = "request-\(middle)" }, "unknown request": { $0.requestID = "request-x" },
+            "identity": { $0.identityID = id(middle) }, "network": { $0.network = "10.0.7.0/24" },
+            "network of nobody": { $0.network = "10.9.9.0/24" }, "name": { $0.actor = .name("kim 100") },
+            "administrators": { $0.actor = .kind(.administrator) }, "people": { $0.actor = .kind(.person) },
             "operators": { $0.actor = .kind(.operator) },
             "network, type": { ($0.network, $0.kind) = ("10.0.7.0/24", .accountDisabled) },
             "people, type": { ($0.actor, $0.kind) = (.kind(.person), .accountDisabled) },

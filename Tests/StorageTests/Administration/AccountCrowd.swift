@@ -33,9 +33,7 @@ struct AccountCrowd: Sendable {
     /// 100 ms.
     private static let start: Int64 = 1_793_491_200_000
 
-    func time(_ number: Int) -> Timestamp {
-        Timestamp(microseconds: (Self.start + Int64(number) * 100) * 1000)
-    }
+    func time(_ number: Int) -> Timestamp { Timestamp(microseconds: (Self.start + Int64(number) * 100) * 1000) }
 
     /// The id of the account, and that of its identity and its session.
     func id<Entity>(_ number: Int) -> Identifier<Entity> {

@@ -34,9 +34,7 @@ struct AuditPartitionWorld: TestFixture {
         for month in months { try await change("DROP TABLE \(try await name(month))") }
     }
 
-    func change(_ statement: String) async throws {
-        _ = try await database.execute(SQL(unsafeSQL: statement))
-    }
+    func change(_ statement: String) async throws { _ = try await database.execute(SQL(unsafeSQL: statement)) }
 
     func insertion(into month: Int) -> SQL {
         """
@@ -46,9 +44,7 @@ struct AuditPartitionWorld: TestFixture {
     }
 
     /// What was tried, `name outcome`.
-    func make() async throws -> [String] {
-        try await partitions.make().map { "\($0.name) \($0.outcome.rawValue)" }
-    }
+    func make() async throws -> [String] { try await partitions.make().map { "\($0.name) \($0.outcome.rawValue)" } }
 
     /// The partition of each row.
     func places() async throws -> [String?] {

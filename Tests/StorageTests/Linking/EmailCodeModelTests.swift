@@ -37,9 +37,7 @@ import Testing
         var entries: [Slot: Entry] = [:]
         var guesses = EmailCodeGuesses.none
 
-        mutating func expire(at now: Timestamp) {
-            entries = entries.filter { $0.value.code.expiresAt > now }
-        }
+        mutating func expire(at now: Timestamp) { entries = entries.filter { $0.value.code.expiresAt > now } }
 
         mutating func request(
             _ request: EmailCodeRequest, _ slot: Slot, _ allowance: EmailCodeAllowance?, at now: Timestamp

@@ -23,8 +23,7 @@ import Testing
     private var call: Call { .at(World.start) }
 
     private func client() throws -> OAuthClient {
-        OAuthClient(
-            id: try #require(OAuthClientID("csc_test")), name: "Test", redirectURIs: [], createdAt: World.start)
+        OAuthClient(id: try #require(OAuthClientID("csc_test")), name: "Test", redirectURIs: [], createdAt: World.start)
     }
 
     // MARK: Tokens, by their numbers

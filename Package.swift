@@ -292,8 +292,8 @@ let package = Package(
                 "Postgres", "Curl", "Primitives", "TestSupport", "countersign-sandbox", log,
             ],
             exclude: [
-                "Mail/TemplateFaults.json", "RandomWalk/AllowedFailures.tsv", "RandomWalk/SQL",
-                "Support/RecordedPerson.sql", "Support/State.sql",
+                "Account/AccountEvents.json", "Linking/ContestedAddress.sql", "Mail/TemplateFaults.json",
+                "RandomWalk/AllowedFailures.tsv", "RandomWalk/SQL", "Support/RecordedPerson.sql", "Support/State.sql",
             ],
             swiftSettings: commonSettings),
         .testTarget(

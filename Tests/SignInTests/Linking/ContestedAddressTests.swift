@@ -10,19 +10,7 @@ import Testing
 
     /// Has each statement that takes an address end as if somebody had taken it a moment before.
     private static func contest(_ fixture: SignInFixture) async throws {
-        try await fixture.database.execute(
-            """
-            CREATE FUNCTION contest() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                IF NEW.email IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.email IS DISTINCT FROM OLD.email) THEN
-                    RAISE unique_violation USING CONSTRAINT = 'accounts_email_key';
-                END IF;
-                RETURN NEW;
-            END
-            $$
-            """)
-        try await fixture.database.execute(
-            "CREATE TRIGGER contest BEFORE INSERT OR UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION contest()")
+        try await fixture.database.run(script: try DataFile("ContestedAddress.sql").text)
     }
 
     private static func settle(_ fixture: SignInFixture) async throws {

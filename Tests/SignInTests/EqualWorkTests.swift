@@ -9,9 +9,7 @@ import Testing
 /// `Scripts/bench oracle`.
 @Suite struct EqualWorkTests {
     /// What an address is to the accounts.
-    private enum Relation: String, CaseIterable {
-        case proven, claimed, passwordless, disabled, unknown
-    }
+    private enum Relation: String, CaseIterable { case proven, claimed, passwordless, disabled, unknown }
 
     /// A call that is refused, or answered alike, for any address. In the order of the cases, for a code that was not
     /// mailed is tried first.

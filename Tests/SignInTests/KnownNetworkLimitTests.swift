@@ -228,16 +228,12 @@ struct HomeFixture: TestFixture {
         var answer = "signedIn"
         do throws(SignInFailure) {
             _ = try await service.passwords.signIn(email: email, password: password, by: call(from: network))
-        } catch {
-            answer = "\(error)"
-        }
+        } catch { answer = "\(error)" }
         return people.passwordHasher.finished == hashed ? answer : "\(answer), hashed"
     }
 
     /// Ten wrong passwords, from as many networks.
-    func useUpPassword() async throws {
-        for number in 0..<10 { _ = try await guess(from: "10.0.\(number).0/24") }
-    }
+    func useUpPassword() async throws { for number in 0..<10 { _ = try await guess(from: "10.0.\(number).0/24") } }
 
     func signIn(code: String, of email: String = email, from network: Network?) async throws -> SignInAnswer {
         try await service.emailCodes.signIn(email: email, code: code, by: call(from: network))

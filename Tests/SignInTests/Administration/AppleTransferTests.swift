@@ -14,11 +14,7 @@ import Testing
     private static let recipient = "RECIPIENT1"
 
     /// The sending and the receiving team's service, over one database.
-    private struct Teams: Sendable {
-        let sender: AppleTransfers
-        let recipient: AppleTransfers
-        let endpoint: AppleTokenEndpoint
-    }
+    private typealias Teams = (sender: AppleTransfers, recipient: AppleTransfers, endpoint: AppleTokenEndpoint)
 
     private static func teams(in fixture: LifeCycleFixture) async throws -> Teams {
         let key = try P256PrivateKey()
@@ -28,9 +24,7 @@ import Testing
         func transfers(_ endpoint: AppleTokenEndpoint) -> AppleTransfers {
             AppleTransfers(store: fixture.storage.transfers, endpoint: endpoint, clock: fixture.clock)
         }
-        return Teams(
-            sender: transfers(try #require(fixture.endpoints.apple)), recipient: transfers(endpoint),
-            endpoint: endpoint)
+        return (transfers(try #require(fixture.endpoints.apple)), transfers(endpoint), endpoint)
     }
 
     /// People with accounts, whose app has just gone to the other team.
@@ -52,10 +46,7 @@ import Testing
         return (teams, try #require(accounts["kim"]))
     }
 
-    private enum Part: CaseIterable {
-        case export
-        case `import`
-    }
+    private enum Part: CaseIterable { case export, `import` }
 
     /// - Returns: the progress, and the errors that were reported.
     @discardableResult
@@ -64,9 +55,7 @@ import Testing
     ) async throws -> (progress: AppleTransfers.Progress, failures: [String]) {
         var failures: [String] = []
         let client = ProviderClientID(LifeCycleFixture.appleClient)
-        func note(_ report: AppleTransfers.Report) {
-            if case .failed(_, let error) = report { failures.append(error) }
-        }
+        func note(_ report: AppleTransfers.Report) { if case .failed(_, let error) = report { failures.append(error) } }
         let progress =
             switch part {
             case .export:

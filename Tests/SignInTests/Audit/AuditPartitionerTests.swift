@@ -51,7 +51,7 @@ import Testing
 /// A trail whose present month has no partition, and the worker that makes one.
 struct MonthlyTrail: TestFixture {
     let fixture: AuditSealFixture
-    let log = RecordingLog()
+    let log: RecordingLog
     let partitioner: AuditPartitioner
     /// The partition of the database's present month.
     let month: String
@@ -66,22 +66,15 @@ struct MonthlyTrail: TestFixture {
         try await AuditSealFixture.run { fixture in
             try await fixture.database.awaitLastingMonth()
             fixture.clock.set(to: try await fixture.database.number("SELECT extract(epoch FROM now())::bigint"))
-            _ = try await AuditPartitions(database: fixture.database).make()
+            let (partitions, log) = (AuditPartitions(database: fixture.database), RecordingLog())
+            _ = try await partitions.make()
             let month = try await fixture.database.query(
                 "SELECT 'audit_events_' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM')", as: String.self)[0]
             try await fixture.tamper("DROP TABLE \(unsafeSQL: month)")
-            try await body(MonthlyTrail(fixture, month))
+            let partitioner = AuditPartitioner(partitions: partitions, clock: fixture.clock, logger: log.logger)
+            try await body(MonthlyTrail(fixture: fixture, log: log, partitioner: partitioner, month: month))
         }
     }
 
-    private init(_ fixture: AuditSealFixture, _ month: String) {
-        self.fixture = fixture
-        self.month = month
-        partitioner = AuditPartitioner(
-            partitions: AuditPartitions(database: fixture.database), clock: fixture.clock, logger: log.logger)
-    }
-
-    func rows(in table: String) async throws -> Int64 {
-        try await fixture.database.count("\(unsafeSQL: table)")
-    }
+    func rows(in table: String) async throws -> Int64 { try await fixture.database.count("\(unsafeSQL: table)") }
 }

@@ -182,9 +182,7 @@ extension AuditSealFixture {
 
     fileprivate var retention: AuditRetention { AuditRetention(database: database, keyRing: keyRing) }
 
-    fileprivate func set(_ time: String) throws {
-        clock.set(to: try #require(Timestamp(rfc3339: time)).seconds)
-    }
+    fileprivate func set(_ time: String) throws { clock.set(to: try #require(Timestamp(rfc3339: time)).seconds) }
 
     fileprivate func plan(_ month: String) async throws -> AuditRetention.Plan? {
         try await retention.plan(before: try #require(AuditMonth(month)))

@@ -200,9 +200,7 @@ import Testing
         var counts: [Int64] = []
         for table in [
             "outbox", "mailed_codes", "mailed_code_networks", "guessed_addresses", "audit_events", "sessions",
-        ] as [SQL] {
-            counts.append(try await fixture.count(table))
-        }
+        ] as [SQL] { counts.append(try await fixture.count(table)) }
         return counts
     }
 

@@ -12,21 +12,14 @@ import Testing
     private static let email = "victim@example.com"
 
     /// What a squatter set up on another's address: a password, a session, an identity with its session, a change of address.
-    private struct Squatted {
-        let registered: SignedIn
-        let bound: SignedIn
-    }
-
-    private func squat(_ fixture: SignInFixture) async throws -> Squatted {
+    private func squat(_ fixture: SignInFixture) async throws -> (registered: SignedIn, bound: SignedIn) {
         let registered = try await fixture.register(Self.email)
         let bound = try await fixture.bind(.google("squatter"), registered.session.credential)
         try await fixture.requestEmail("squatter@example.com", of: registered)
-        return Squatted(registered: registered, bound: bound)
+        return (registered, bound)
     }
 
-    enum Proof: CaseIterable, Sendable {
-        case signIn, bind, resetPassword
-    }
+    enum Proof: CaseIterable, Sendable { case signIn, bind, resetPassword }
 
     /// Has a code mailed for it, and types it.
     private func prove(_ proof: Proof) async throws {

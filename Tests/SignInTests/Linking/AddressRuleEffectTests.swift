@@ -103,9 +103,7 @@ struct AddressMeeting: Sendable {
 
     private func token(
         _ provider: Provider, _ name: String, _ claims: [(String, TokenMint.Literal?)] = []
-    ) throws -> String {
-        try fixture.token(provider, "\(name)-\(number)", claims)
-    }
+    ) throws -> String { try fixture.token(provider, "\(name)-\(number)", claims) }
 
     /// The token that the person comes with.
     private func token(of name: String) throws -> String {
@@ -144,9 +142,7 @@ struct AddressMeeting: Sendable {
         var isRefused = false
         do {
             entered = try await enter(person, ownEmail)
-        } catch SignInFailure.emailTaken {
-            isRefused = true
-        }
+        } catch SignInFailure.emailTaken { isRefused = true }
         if let person, let entered { #expect(entered == person.account.id) }
         let kept = [holding, person].compactMap(\.self)
         var isAllKept = true
@@ -164,9 +160,7 @@ struct AddressMeeting: Sendable {
     /// The degree of the address in an account.
     private func degrees(of id: AccountID?) async throws -> EmailProof? {
         guard let id, let account = try await fixture.storage.accounts.account(id), account.email?.text == address
-        else {
-            return nil
-        }
+        else { return nil }
         return account.emailProof
     }
 
@@ -212,9 +206,7 @@ struct AddressMeeting: Sendable {
     }
 
     private func bind(_ token: String, _ credential: BindCredential, replacing: Bool = false) async throws -> AccountID
-    {
-        try await fixture.bind(try await fixture.ticket(provider, token), credential, replacing: replacing).account.id
-    }
+    { try await fixture.bind(try await fixture.ticket(provider, token), credential, replacing: replacing).account.id }
 
     /// All that the providers may report of the identities of an account, which have its address where that is more than
     /// claimed.

@@ -39,9 +39,7 @@ import Testing
             }
         }
 
-        var source: EmailProof.Source? {
-            proof.map { $0 == .stated ? .provider : .authoritativeProvider }
-        }
+        var source: EmailProof.Source? { proof.map { $0 == .stated ? .provider : .authoritativeProvider } }
     }
 
     @Test(arguments: Claim.allCases)
@@ -84,9 +82,7 @@ import Testing
         #expect(try await fixture.session(.apple, stated).account.emailProof == .proven)
     }
 
-    enum Way: String, CaseIterable, Sendable {
-        case bindBySession, bindByPassword, link
-    }
+    enum Way: String, CaseIterable, Sendable { case bindBySession, bindByPassword, link }
 
     @Test(arguments: Way.allCases)
     func `an identity that is linked raises the degree by its claim, and nothing goes`(way: Way) async throws {

@@ -26,11 +26,7 @@ import Testing
         case link
     }
 
-    private struct Case: Sendable {
-        let member: SignedIn
-        let stray: SignedIn
-        let ticket: LinkRequired
-    }
+    private typealias Case = (member: SignedIn, stray: SignedIn, ticket: LinkRequired)
 
     private func arrange(_ state: State, _ fixture: SignInFixture) async throws -> Case {
         let claims = state == .sameAddress ? SignInFixture.email("stray@gmail.com") : []
@@ -52,13 +48,12 @@ import Testing
         }
         let member = try await fixture.member("kim@example.com")
         try await fixture.forgetMails()
-        return Case(member: member, stray: stray, ticket: ticket)
+        return (member, stray, ticket)
     }
 
     private func ask(_ way: Way, _ found: Case, _ fixture: SignInFixture, replacing: Bool = false) async throws {
         switch way {
-        case .ticket:
-            _ = try await fixture.bind(found.ticket, found.member.session.credential, replacing: replacing)
+        case .ticket: _ = try await fixture.bind(found.ticket, found.member.session.credential, replacing: replacing)
         case .link: try await fixture.link(.google, .init(token: try fixture.google("stray")), to: found.member)
         }
     }

@@ -28,8 +28,7 @@ import Testing
             // The account is not found by the address that it never proved.
             #expect(ticket.choices == [.create, .bind])
             return try await fixture.create(ticket)
-        case .signInCode:
-            return try await fixture.signIn(address, code: try await fixture.code(.signIn, for: address))
+        case .signInCode: return try await fixture.signIn(address, code: try await fixture.code(.signIn, for: address))
         case .bindCode:
             let ticket = try await fixture.ticket(.apple("victim"))
             return try await fixture.bind(ticket, try await fixture.mailedProof(of: address, for: ticket))

@@ -103,9 +103,7 @@ import Testing
     }
 
     /// What becomes of an account that has been shown.
-    enum Change: CaseIterable, Sendable {
-        case handedOn, linked, signedOut, disabled
-    }
+    enum Change: CaseIterable, Sendable { case handedOn, linked, signedOut, disabled }
 
     /// By the provider that runs the mailbox, by a code to sign in, and by one for the ticket.
     @Test(arguments: Change.allCases)

@@ -43,18 +43,13 @@ import Testing
 
     // MARK: Unspent tickets
 
-    enum End: CaseIterable, Sendable {
-        case cancelled
-        case expired
-    }
+    enum End: CaseIterable, Sendable { case cancelled, expired }
 
     /// Lets a ticket end unspent.
     private static func end(_ ticket: LinkRequired, _ end: End, in fixture: LifeCycleFixture) async throws {
         switch end {
-        case .cancelled:
-            try await fixture.cancel(ticket)
-        case .expired:
-            try await fixture.advance(by: Lifetimes.linkTicketSeconds)
+        case .cancelled: try await fixture.cancel(ticket)
+        case .expired: try await fixture.advance(by: Lifetimes.linkTicketSeconds)
         }
         while try await fixture.sweeper.sweep() > 0 {}
     }

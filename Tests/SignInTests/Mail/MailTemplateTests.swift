@@ -146,16 +146,12 @@ extension ScratchDirectory {
         for (name, text) in templates { try write(name, text) }
     }
 
-    fileprivate func templates() throws -> MailTemplates {
-        try MailTemplates(serviceName: "Lamp", directory: url.path)
-    }
+    fileprivate func templates() throws -> MailTemplates { try MailTemplates(serviceName: "Lamp", directory: url.path) }
 
     fileprivate func faults() -> [String] {
         do {
             _ = try templates()
             return []
-        } catch {
-            return (error as? MailTemplateFaults)?.sentences ?? ["\(error)"]
-        }
+        } catch { return (error as? MailTemplateFaults)?.sentences ?? ["\(error)"] }
     }
 }

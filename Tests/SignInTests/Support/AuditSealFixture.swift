@@ -21,9 +21,7 @@ struct AuditSealFixture: TestFixture {
     }
 
     /// The same trail with another key ring.
-    func with(_ keyRing: KeyRing) -> AuditSealFixture {
-        AuditSealFixture(database: database, keyRing: keyRing)
-    }
+    func with(_ keyRing: KeyRing) -> AuditSealFixture { AuditSealFixture(database: database, keyRing: keyRing) }
 
     /// Records sign-ins, each in a transaction of its own, a second apart.
     func record(_ count: Int) async throws {
@@ -73,9 +71,7 @@ struct AuditSealFixture: TestFixture {
     }
 
     /// The findings of a verification, by seal.
-    func faults() async throws -> [Found] {
-        try await verify().findings.map { Found($0.sealNumber, $0.fault) }
-    }
+    func faults() async throws -> [Found] { try await verify().findings.map { Found($0.sealNumber, $0.fault) } }
 
     struct Found: Equatable {
         let seal: Int64?

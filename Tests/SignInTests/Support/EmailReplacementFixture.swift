@@ -19,14 +19,10 @@ struct EmailReplacementFixture: TestFixture {
 
     static func run(_ body: (EmailReplacementFixture) async throws -> Void) async throws {
         try await SignInFixture.withMail { people in
-            try await body(EmailReplacementFixture(people: people, admin: try await people.administered()))
+            let sweepers = (0..<2).map { _ in people.storage.sweeper(clock: people.clock) }
+            let admin = try await people.administered()
+            try await body(EmailReplacementFixture(people: people, admin: admin, sweepers: sweepers))
         }
-    }
-
-    private init(people: SignInFixture, admin: AdministrationFixture) {
-        self.people = people
-        self.admin = admin
-        sweepers = (0..<2).map { _ in people.storage.sweeper(clock: people.clock) }
     }
 
     /// A person whose account has a proven address, a password and a Google identity with another address. No mail
@@ -66,9 +62,7 @@ struct EmailReplacementFixture: TestFixture {
     }
 
     /// The address of the account.
-    func address(_ signedIn: SignedIn) async throws -> String? {
-        try await people.account(signedIn).email?.text
-    }
+    func address(_ signedIn: SignedIn) async throws -> String? { try await people.account(signedIn).email?.text }
 
     func isPending() async throws -> Bool { try await people.count("email_replacements") > 0 }
 

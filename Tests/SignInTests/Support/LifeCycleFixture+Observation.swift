@@ -7,9 +7,7 @@ import TestSupport
 
 /// Observations here and at the providers.
 extension LifeCycleFixture {
-    static func tokenPath(_ provider: Provider) -> String {
-        provider == .apple ? "/apple/auth/token" : "/google/token"
-    }
+    static func tokenPath(_ provider: Provider) -> String { provider == .apple ? "/apple/auth/token" : "/google/token" }
 
     static func revokePath(_ provider: Provider) -> String {
         provider == .apple ? "/apple/auth/revoke" : "/google/revoke"

@@ -99,9 +99,7 @@ struct LifeCycleFixture: ServiceFixture {
             passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: clock, logger: .silent)
         var timeout = CodeExchangeTimeout()
         if hasLongTimeouts {
-            timeout.besideToken = .seconds(60)
-            timeout.forRevocations = .seconds(30)
-            timeout.alone = .seconds(60)
+            (timeout.besideToken, timeout.forRevocations, timeout.alone) = (.seconds(60), .seconds(30), .seconds(60))
         }
         var configuration = SignInService.Configuration(
             verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000, redirectURIs: [Self.redirectURI])
@@ -174,9 +172,7 @@ struct LifeCycleFixture: ServiceFixture {
     }
 
     /// Advances the clock, here and at the providers.
-    func advance(by seconds: Int64) async throws {
-        try await move(to: clock.now().advanced(bySeconds: seconds))
-    }
+    func advance(by seconds: Int64) async throws { try await move(to: clock.now().advanced(bySeconds: seconds)) }
 
     /// Sets the clock to `moment`, or to the first whole second after it, here and at the providers.
     func move(to moment: Timestamp) async throws {
@@ -194,11 +190,7 @@ struct LifeCycleFixture: ServiceFixture {
     }
 
     /// The part of a consent that the phone posts.
-    enum Evidence: CaseIterable, Sendable {
-        case token
-        case code
-        case both
-    }
+    enum Evidence: CaseIterable, Sendable { case token, code, both }
 
     /// - Parameter isForced: whether Google is made to ask the person once more, so that the exchange brings a refresh
     ///   token as Apple's do. Otherwise only Google's first exchange does.
@@ -242,9 +234,7 @@ struct LifeCycleFixture: ServiceFixture {
     /// Signs in a person who has an account.
     func session(
         _ consent: Consent, _ evidence: Evidence = .both, fullName: DisplayName? = nil
-    ) async throws -> SignedIn {
-        try await signIn(consent, evidence, fullName: fullName).session
-    }
+    ) async throws -> SignedIn { try await signIn(consent, evidence, fullName: fullName).session }
 
     /// The ticket of a person who has no account yet.
     func ticket(

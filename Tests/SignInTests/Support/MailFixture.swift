@@ -24,10 +24,7 @@ struct MailFixture: TestFixture {
         try await run(templates: MailTemplates(serviceName: service), body)
     }
 
-    static func run(
-        templates: MailTemplates = MailTemplates(serviceName: service),
-        _ body: (MailFixture) async throws -> Void
-    ) async throws {
+    static func run(templates: MailTemplates, _ body: (MailFixture) async throws -> Void) async throws {
         try await MailServer.run { peer in
             try await ScratchDatabase.withMigratedPool { database in
                 try await body(try MailFixture(database: database, peer: peer, templates: templates))
@@ -48,8 +45,7 @@ struct MailFixture: TestFixture {
         let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
         var configuration = SMTPTransport.Configuration()
         // Runs into a timeout only where a test wants one, however busy the machine is.
-        configuration.connectTimeout = .seconds(50)
-        configuration.timeout = .seconds(50)
+        (configuration.connectTimeout, configuration.timeout) = (.seconds(50), .seconds(50))
         return SMTPTransport(server: server, configuration: configuration)
     }
 

@@ -18,9 +18,7 @@ struct Person: Sendable {
 }
 
 extension SignInFixture {
-    func token(of person: Person) throws -> String {
-        try token(person.provider, person.subject, person.claims)
-    }
+    func token(of person: Person) throws -> String { try token(person.provider, person.subject, person.claims) }
 
     func signIn(_ person: Person, nonce: String? = nil) async throws -> SignInAnswer {
         try await signIn(person.provider, try token(of: person), nonce: nonce)

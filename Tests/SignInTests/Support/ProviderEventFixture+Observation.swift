@@ -43,9 +43,7 @@ extension ProviderEventFixture {
         do {
             _ = try await opened(signedIn)
             return true
-        } catch SignInFailure.invalidSession {
-            return false
-        }
+        } catch SignInFailure.invalidSession { return false }
     }
 
     func account(_ signedIn: SignedIn) async throws -> Account? {

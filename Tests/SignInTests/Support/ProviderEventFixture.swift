@@ -139,9 +139,7 @@ struct ProviderEventFixture: ServiceFixture {
         IdentityKey(provider: provider, realm: .main, subject: try #require(ProviderSubject(subject)))
     }
 
-    func token(_ provider: Provider, _ subject: String = "kim") throws -> String {
-        try people.token(provider, subject)
-    }
+    func token(_ provider: Provider, _ subject: String = "kim") throws -> String { try people.token(provider, subject) }
 
     /// A new account of this person.
     func account(_ provider: Provider, _ subject: String = "kim") async throws -> SignedIn {

@@ -44,9 +44,7 @@ extension ServiceFixture {
         try await service.sessions.session(of: session.bearer, by: call)
     }
 
-    func refresh(_ token: String) async throws -> IssuedSession {
-        try await service.sessions.refresh(token, by: call)
-    }
+    func refresh(_ token: String) async throws -> IssuedSession { try await service.sessions.refresh(token, by: call) }
 
     func deleteAccount(_ signedIn: SignedIn) async throws {
         try await service.accounts.delete(accountOf: try await opened(signedIn), by: call)

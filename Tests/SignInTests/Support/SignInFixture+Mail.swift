@@ -21,13 +21,9 @@ extension SignInFixture {
         policy: VerifiedEmailPolicy = .prompt, strays: StrayAccountPolicy = .refuse,
         limits: [LimitKind: RateLimit] = [:], _ body: (SignInFixture) async throws -> Void
     ) async throws {
-        try await run(policy: policy) { configuration in
-            configuration.mailLanguages = ["en", "de"]
-            configuration.strayAccountPolicy = strays
-            configuration.limits = limits
-        } _: { fixture in
-            try await body(fixture)
-        }
+        try await run(
+            policy: policy,
+            configure: { ($0.mailLanguages, $0.strayAccountPolicy, $0.limits) = (["en", "de"], strays, limits) }, body)
     }
 
     // MARK: People

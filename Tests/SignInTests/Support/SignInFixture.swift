@@ -105,9 +105,7 @@ struct SignInFixture: ServiceFixture {
 
     func token(
         _ provider: Provider, _ subject: String, _ changes: [(String, TokenMint.Literal?)] = []
-    ) throws -> String {
-        try Self.token(provider, subject, changes, at: clock.now())
-    }
+    ) throws -> String { try Self.token(provider, subject, changes, at: clock.now()) }
 
     /// A provider's token, issued at that time.
     static func token(
@@ -194,11 +192,7 @@ struct SignInFixture: ServiceFixture {
         try await expectFailure("invalidSession", sourceLocation: sourceLocation) { try await calling.value }
     }
 
-    enum Unexpected: Error {
-        case signedIn
-        case linkRequired
-        case succeeded
-    }
+    enum Unexpected: Error { case signedIn, linkRequired, succeeded }
 }
 
 extension SignInAnswer {
@@ -221,9 +215,7 @@ extension SignInAnswer {
 
 extension LinkRequired {
     /// The person's identity at a provider; `nil` for the reader of a mailbox.
-    var identity: VerifiedIdentity? {
-        if case .identity(let identity) = person { identity } else { nil }
-    }
+    var identity: VerifiedIdentity? { if case .identity(let identity) = person { identity } else { nil } }
 }
 
 /// The failure that a call ends in, by the name of its case.
@@ -234,9 +226,7 @@ func failure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async 
 private func signInFailure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> SignInFailure {
     do {
         _ = try await body()
-    } catch let failure as SignInFailure {
-        return failure
-    }
+    } catch let failure as SignInFailure { return failure }
     throw SignInFixture.Unexpected.succeeded
 }
 
@@ -256,9 +246,7 @@ func race<Value: Sendable>(
             let failure = try await signInFailure { try await body(index) }
             if case .storageUnavailable = failure { return String(describing: failure) }
             return failure.name
-        } catch SignInFixture.Unexpected.succeeded {
-            return "won"
-        }
+        } catch SignInFixture.Unexpected.succeeded { return "won" }
     }
     return outcomes.reduce(into: [:]) { $0[$1, default: 0] += 1 }
 }
@@ -276,9 +264,7 @@ func expectFailure<Value: Sendable>(
 func expectFailure<Value: Sendable>(
     _ failure: SignInFailure, sourceLocation: SourceLocation = #_sourceLocation,
     _ body: @Sendable () async throws -> Value
-) async {
-    await #expect(throws: failure, sourceLocation: sourceLocation) { _ = try await body() }
-}
+) async { await #expect(throws: failure, sourceLocation: sourceLocation) { _ = try await body() } }
 
 extension IssuedSession {
     var bearer: [UInt8] { Array(accessToken.utf8) }

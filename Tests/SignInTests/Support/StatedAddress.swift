@@ -6,9 +6,7 @@ import Testing
 
 /// An address that changed hands: somebody who read the mailbox once, and has made an account with it at a provider that
 /// doesn't run the mailbox, and its present owner, who comes later.
-enum StatedAddress {
-    static let text = "boss@newco.example"
-}
+enum StatedAddress { static let text = "boss@newco.example" }
 
 extension SignInFixture {
     /// The account that the former reader makes, with a password and a session.

@@ -107,9 +107,7 @@ struct WebFixture: ServiceFixture {
     }
 
     /// Opens a flow that ends at our own page.
-    func openAccountFlow() async throws -> WebFlow {
-        try await web.openAccountFlow(browser: browser, by: call)
-    }
+    func openAccountFlow() async throws -> WebFlow { try await web.openAccountFlow(browser: browser, by: call) }
 
     /// A flow, in the browser of the fixture.
     func reference(_ flow: WebFlow) -> FlowReference { FlowReference(id: flow.id, browser: browser) }
@@ -138,9 +136,7 @@ struct WebFixture: ServiceFixture {
         try await web.finishApple(handle: handle, browser: browser, by: call)
     }
 
-    func finish(_ answer: AppleAnswer) async throws -> WebStep {
-        try await finish(handle: try await hold(answer))
-    }
+    func finish(_ answer: AppleAnswer) async throws -> WebStep { try await finish(handle: try await hold(answer)) }
 
     /// What Google sends the browser back with.
     func googleAnswer(
@@ -199,9 +195,7 @@ struct WebFixture: ServiceFixture {
     /// The code that the app gets for a person.
     func code(
         _ provider: Provider = .apple, _ person: String = "kim", to redirectURI: String = redirectURI
-    ) async throws -> String {
-        try await sign(in: try await open(redirectURI), at: provider, person).code
-    }
+    ) async throws -> String { try await sign(in: try await open(redirectURI), at: provider, person).code }
 
     func exchange(
         _ code: String, verifier: String = verifier, redirectURI: String = redirectURI
@@ -242,9 +236,7 @@ struct WebFixture: ServiceFixture {
     func refusals() async throws -> [String] {
         try await service.refusals.flush()
         return try await base.texts(
-            """
-            SELECT reason FROM audit_events WHERE type = 'credential_rejected' ORDER BY created_at, reason
-            """
+            "SELECT reason FROM audit_events WHERE type = 'credential_rejected' ORDER BY created_at, reason"
         ).compactMap(\.self)
     }
 

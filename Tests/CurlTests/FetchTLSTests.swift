@@ -61,8 +61,8 @@ import Testing
         let settings = Array(answer[..<9])
         let rest = Array(answer[9...])
         let exchange = Task.detached {
-            let first = peer.exchange(answering: settings) { hasRequest(on: 1, in: $0) }
-            return peer.exchange(after: first, answering: rest) { hasRequest(on: 3, in: $0) }
+            let first = await peer.exchange(answering: settings) { hasRequest(on: 1, in: $0) }
+            return await peer.exchange(after: first, answering: rest) { hasRequest(on: 3, in: $0) }
         }
         try await withFetcher {
             $0.caBundlePath = peer.authority
@@ -87,7 +87,7 @@ import Testing
             + [0, 0, 2, 0, 1, 0, 0, 0, 1] + Array("ok".utf8)
         let exchange = Task.detached {
             for _ in 1...2 {
-                _ = peer.exchange(answering: answer) { bytes in
+                _ = await peer.exchange(answering: answer) { bytes in
                     bytes.firstRange(of: Array("PRI * HTTP/2.0\r\n".utf8)) != nil && hasRequest(on: 1, in: bytes)
                 }
             }

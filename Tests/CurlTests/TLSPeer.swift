@@ -66,16 +66,23 @@ final class TLSPeer: @unchecked Sendable {
     /// The path of the authority's certificate, for clients that are to trust the peer.
     var authority: String { directory.url.appending(path: "authority.pem").path }
 
-    /// Reads on until `isEnough`, writes the answer, returns all that was read. Blocks: for a thread of its own.
-    func exchange(after earlier: [UInt8] = [], answering answer: [UInt8], when isEnough: ([UInt8]) -> Bool) -> [UInt8] {
-        var received = earlier
-        while !isEnough(received) {
-            let bytes = output.fileHandleForReading.availableData
-            if bytes.isEmpty { break }
-            received += bytes
+    /// Reads on until `isEnough`, writes the answer, returns all that was read. On a thread of its own, since it blocks: two of
+    /// those that tasks share would be all that there are.
+    func exchange(
+        after earlier: [UInt8] = [], answering answer: [UInt8], when isEnough: @escaping @Sendable ([UInt8]) -> Bool
+    ) async -> [UInt8] {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                var received = earlier
+                while !isEnough(received) {
+                    let bytes = output.fileHandleForReading.availableData
+                    if bytes.isEmpty { break }
+                    received += bytes
+                }
+                input.fileHandleForWriting.write(Data(answer))
+                continuation.resume(returning: received)
+            }
         }
-        input.fileHandleForWriting.write(Data(answer))
-        return received
     }
 
     private static func makeCertificates(_ certificate: Certificate, in directory: URL) async throws {

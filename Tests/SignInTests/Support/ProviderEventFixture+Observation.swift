@@ -54,4 +54,30 @@ extension ProviderEventFixture {
     func identity(_ signedIn: SignedIn) async throws -> Identity? {
         try await account(signedIn)?.identities.first { $0.id == signedIn.identity?.id }
     }
+
+    /// Takes an event about Kim while a transaction makes their account, and expects it to find them.
+    ///
+    /// - Parameter first: the statement by which the transaction begins, whose lock the event has to wait for.
+    func expectEventFinds(personMadeAfter first: SQL, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await events.take(apple("consent-revoked", id: "e1"), from: .apple)
+        let now = clock.now()
+        let account = AccountID(now: now)
+        let acting = try await people.interleave { transaction in
+            _ = try await transaction.execute(first)
+            _ = try await transaction.execute(
+                "INSERT INTO accounts (account_id, created_at) VALUES (\(account), \(now))")
+            _ = try await transaction.execute(
+                """
+                INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+                VALUES (\(IdentityID(now: now)), \(account), 'apple', 'main', 'kim', \(now))
+                """)
+        } with: {
+            try await processAll()
+        }
+        try await acting.value
+        #expect(try await statuses() == ["e1": "done"], sourceLocation: sourceLocation)
+        #expect(
+            try await texts("SELECT authorization_status FROM identities") == ["revoked"],
+            sourceLocation: sourceLocation)
+    }
 }

@@ -33,7 +33,8 @@ final class ScriptedServer: Sendable {
 
     enum Reply: Sendable {
         case answer(Int, String, headers: [String: String] = [:])
-        /// The bytes as they are; then the connection ends.
+        /// The bytes as they are; then the connection ends. A head that doesn't say so (`Connection: close`) has the next request
+        /// lost on it at times.
         case raw(String)
         /// The connection ends.
         case drop
@@ -41,8 +42,9 @@ final class ScriptedServer: Sendable {
         case silence
         /// A head, and then a byte every now and then for as long as the client waits.
         case drip
-        /// A head without a length, and then 64 KiB every millisecond for as long as the client takes them.
-        case flood
+        /// A head without a length and these bytes, and then nothing for as long as the client waits. Not more and more bytes:
+        /// while there are some to read, `URLSession` on Linux does nothing else, neither for other requests nor to end one.
+        case unended(String)
 
         static func json(_ status: Int, _ text: String, headers: [String: String] = [:]) -> Reply {
             .answer(status, text, headers: headers.merging(["Content-Type": "application/json"]) { $1 })
@@ -120,12 +122,9 @@ final class ScriptedServer: Sendable {
             case .silence:
                 _ = nextRequest(client, &buffer)
                 return
-            case .flood:
-                guard write("HTTP/1.1 200 Reason\r\nConnection: close\r\n\r\n", to: client) else { return }
-                let much = String(repeating: "a", count: 65_536)
-                // With pauses, as of any network: without one `URLSession` on Linux, whose queue reads while there is something
-                // to read, does nothing else, neither for other requests nor to end this one.
-                while write(much, to: client) { Thread.sleep(forTimeInterval: 0.001) }
+            case .unended(let body):
+                guard write("HTTP/1.1 200 Reason\r\nConnection: close\r\n\r\n" + body, to: client) else { return }
+                _ = nextRequest(client, &buffer)
                 return
             case .drip:
                 guard write("HTTP/1.1 200 Reason\r\nContent-Length: 1000000\r\n\r\n", to: client) else { return }

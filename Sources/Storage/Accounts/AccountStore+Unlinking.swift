@@ -76,8 +76,7 @@ extension Change.Accounts {
                         AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash)
                     FOR UPDATE SKIP LOCKED)
                 """)
-            _ = try await change.execute(
-                "UPDATE provider_events SET subject = NULL WHERE \(identity.key.condition) AND status <> 'pending'")
+            try await change.providerEvents.forgetSubject(of: identity.key, keepingRefusals: false)
         }
         // Who has an account for an address that this one wants, or wants its address, goes on with their code.
         for codes in ["mailed_codes", "email_codes"] as [SQL] {
@@ -168,6 +167,7 @@ extension Change.Accounts {
             ON CONFLICT (subject_digest) DO UPDATE
             SET not_before = GREATEST(refused_tokens.not_before, EXCLUDED.not_before)
             """)
+        try await change.providerEvents.forgetSubject(of: identity.key)
         try await change.identities.refuseProofs(issuedBefore: time, of: owner)
         change.announce(.identityUnlinked(identity.id, identity.key.provider, by: unlinker), of: owner)
     }

@@ -125,12 +125,13 @@ package struct TransferStore: Sendable {
                         not_before = GREATEST(i.not_before, m.not_before),
                         auth_not_before = GREATEST(i.auth_not_before, m.auth_not_before)
                     FROM identity_transfers t
+                    JOIN identities former ON former.identity_id = t.identity_id
                     CROSS JOIN \(IdentityStore.remembered(of: key)) m
                     WHERE t.transfer_subject = \(transferSubject.text) AND i.identity_id = t.identity_id
                         AND i.provider = \(key.provider.rawValue)
-                    RETURNING i.identity_id, i.account_id
-                    """, as: IdentityID.self, AccountID.self)
-                guard let (identityID, accountID) = rows.first else { return false }
+                    RETURNING i.identity_id, i.account_id, former.realm, former.subject
+                    """, as: IdentityID.self, AccountID.self, Realm.self, ProviderSubject.self)
+                guard let (identityID, accountID, realm, subject) = rows.first else { return false }
                 // Of several concurrent callers the first has deleted it, and moved the identity.
                 let isUsed = try await change.execute(
                     "DELETE FROM identity_transfers WHERE transfer_subject = \(transferSubject.text)")
@@ -143,6 +144,8 @@ package struct TransferStore: Sendable {
                     SET realm = \(key.realm.text), subject = \(key.subject.text), check_at = NULL
                     WHERE identity_id = \(identityID)
                     """)
+                try await change.providerEvents.forgetSubject(
+                    of: IdentityKey(provider: key.provider, realm: realm, subject: subject))
                 var event = event
                 event.accountID = accountID
                 event.identityID = identityID

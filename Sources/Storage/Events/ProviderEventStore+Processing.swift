@@ -164,6 +164,7 @@ extension Change.ProviderEvents {
                 try await !isSuperseded(event, kind, of: key, policy: policy)
             else { return .outdated }
         }
+        if effect == .block, try await isLinked(identity, byNewerProofThan: event) { return .outdated }
         if effect.isUndoneByConsent, try await hasNewerConsent(identity, than: event) {
             return .outdated
         }
@@ -279,6 +280,17 @@ extension Change.ProviderEvents {
                     WHERE identity_id = \(identity.id) AND created_at > \(event.occurredAt))
             """, as: Bool.self)
         return rows == [true]
+    }
+
+    /// Whether the identity was linked since the event happened, by a proof from after it. The events of the identity that had
+    /// the subject before are forgotten.
+    fileprivate func isLinked(_ identity: Identity, byNewerProofThan event: PendingEvent) async throws -> Bool {
+        let linked = try await change.execute(
+            """
+            SELECT FROM identities
+            WHERE identity_id = \(identity.id) AND created_at > \(event.occurredAt) AND proven_at > \(event.occurredAt)
+            """)
+        return linked == 1
     }
 
     /// Deletes the person's grants up to the event: the provider no longer honours them, so nothing is left to revoke.

@@ -95,3 +95,17 @@ package struct ProviderEventStore: Sendable {
             from: "provider_events", where: "received_at < \(time) AND status <> 'pending'", limit: limit)
     }
 }
+
+extension Change.ProviderEvents {
+    /// Forgets a subject that has no identity any more: of all events that were acted on, but for those by which tokens from
+    /// before them are refused yet.
+    func forgetSubject(of key: IdentityKey, keepingRefusals: Bool = true) async throws(PostgresError) {
+        let refusesNothing: SQL = keepingRefusals ? "kept_until IS NULL" : "true"
+        _ = try await change.execute(
+            """
+            UPDATE provider_events
+            SET subject = NULL
+            WHERE \(key.condition) AND status <> 'pending' AND \(refusesNothing)
+            """)
+    }
+}

@@ -111,8 +111,8 @@ package struct RevocationStore: Sendable {
             "DELETE FROM provider_grants WHERE grant_id = \(grant.id) AND revocation_id IS NOT NULL")
     }
 
-    /// Ends a revocation whose tokens are all dead. Grants that the person has given since may have died with them, and
-    /// are checked.
+    /// Ends a revocation whose tokens are all dead, and with it those that had failed and whose tokens it took over. Grants
+    /// that the person has given since may have died with them, and are checked.
     package func finish(_ revocation: ClaimedRevocation, by call: Call) async throws {
         try await database.change(by: call) { change in
             guard try await change.revocations.end(revocation, .done, error: nil) else { return }
@@ -127,7 +127,7 @@ package struct RevocationStore: Sendable {
                 UPDATE identities
                 SET authorization_status = 'revoked'
                 WHERE (\(identities)) AND authorization_status = 'revoking'
-                    AND NOT EXISTS (SELECT FROM \(RevocationStore.pending(of: key)))
+                    AND NOT EXISTS (SELECT FROM \(RevocationStore.rows(.pending, of: key)))
                 """)
             _ = try await change.execute(
                 """
@@ -135,6 +135,7 @@ package struct RevocationStore: Sendable {
                 SET check_at = \(call.now)
                 WHERE revocation_id IS NULL AND \(key.condition)
                 """)
+            try await change.revocations.endFailed(of: key)
         }
     }
 
@@ -164,21 +165,22 @@ package struct RevocationStore: Sendable {
 
     // MARK: - Queries
 
-    /// What is pending of a person, found by the index on subjects: where nothing was pending when the table was analyzed, a
-    /// kept plan would go through all that is by now.
-    static func pending(of key: IdentityKey) -> SQL {
+    /// What is pending of a person, or has failed, found by the index on subjects: where nothing was when the table was
+    /// analyzed, a kept plan would go through all that is by now.
+    static func rows(_ status: OutboxStatus, of key: IdentityKey) -> SQL {
         """
         (
             SELECT message_id, created_at
             FROM (SELECT message_id, created_at, status FROM outbox WHERE \(key.condition) OFFSET 0) o
-            WHERE status = 'pending'
+            WHERE status = \(status.rawValue)
         ) p
         """
     }
 
     package func isPending(of key: IdentityKey) async throws(PostgresError) -> Bool {
-        try await database.query("SELECT EXISTS (SELECT FROM \(RevocationStore.pending(of: key)))", as: Bool.self)
-            .first ?? false
+        let pending = try await database.query(
+            "SELECT EXISTS (SELECT FROM \(RevocationStore.rows(.pending, of: key)))", as: Bool.self)
+        return pending == [true]
     }
 
     package func backlog() async throws(PostgresError) -> OutboxBacklog {
@@ -286,7 +288,7 @@ extension Change.Revocations {
         let ids = try await change.query(
             """
             SELECT message_id
-            FROM \(RevocationStore.pending(of: key))
+            FROM \(RevocationStore.rows(.pending, of: key))
             WHERE message_id <> \(id)
             ORDER BY created_at
             LIMIT 1
@@ -305,12 +307,36 @@ extension Change.Revocations {
             RETURNING account_id
             """, as: AccountID?.self)
         guard let account = accounts.first else { return false }
-        if status == .done { announceEnd(of: revocation.identityID, revocation.key.provider, account: account) }
+        try await announceOutcome(
+            status, of: revocation.id, revocation.key.provider, revocation.identityID, account, error: error)
+        return true
+    }
+
+    /// Ends those that have failed and whose tokens another one has taken over and revoked.
+    fileprivate func endFailed(of key: IdentityKey) async throws {
+        let ended = try await change.query(
+            """
+            UPDATE outbox o
+            SET status = 'done', finished_at = \(now)
+            FROM \(RevocationStore.rows(.failed, of: key))
+            WHERE o.message_id = p.message_id AND o.status = 'failed'
+                AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.revocation_id = o.message_id)
+            RETURNING o.message_id, o.identity_id, o.account_id
+            """, as: RevocationID.self, IdentityID?.self, AccountID?.self)
+        for (id, identityID, account) in ended {
+            try await announceOutcome(.done, of: id, key.provider, identityID, account, error: nil)
+        }
+    }
+
+    /// Announces that a revocation is done, and records that or that it has failed.
+    private func announceOutcome(
+        _ status: OutboxStatus, of id: RevocationID, _ provider: Provider, _ identityID: IdentityID?,
+        _ account: AccountID?, error: String?
+    ) async throws {
+        if status == .done { announceEnd(of: identityID, provider, account: account) }
         try await change.record(
             AuditEvent(
                 status == .done ? .revocationDone : .revocationFailed, by: .service, accountID: account,
-                identityID: revocation.identityID, revocationID: revocation.id, provider: revocation.key.provider,
-                reason: error))
-        return true
+                identityID: identityID, revocationID: id, provider: provider, reason: error))
     }
 }

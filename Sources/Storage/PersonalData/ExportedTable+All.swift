@@ -47,6 +47,10 @@ extension ExportedTable {
         "(subject, provider, realm) IN (SELECT subject, provider, realm FROM identities WHERE account_id = \(id))"
     }
 
+    private static func revocationIDs(of id: AccountID) -> SQL {
+        "SELECT e.revocation_id FROM audit_events e WHERE e.account_id = \(id) AND e.revocation_id IS NOT NULL"
+    }
+
     /// The account's address, if it is proven. An address that is only stated or claimed may belong to another
     /// person by now, whom the mail is about.
     private static func provenAddress(of id: AccountID) -> SQL {
@@ -137,7 +141,7 @@ extension ExportedTable {
             "ticket_hash": secret, "sealed_refresh_token": secret, "prefix_fingerprint": secret,
             "digest_fingerprint": secret,
         ], id: "grant_id"
-    ) { id, _ in isOfIdentity(id) }
+    ) { id, _ in "\(isOfIdentity(id)) OR revocation_id IN (\(revocationIDs(of: id)))" }
 
     private static let transfers = ExportedTable(
         "identity_transfers", as: "identityTransfers",
@@ -153,12 +157,7 @@ extension ExportedTable {
             "attempts", "last_error", "created_at", "finished_at",
         ],
         omitted: ["kind": "by it the rows are in one list or the other", "account_id": ofAccount], id: "message_id"
-    ) { id, _ in
-        """
-        kind = 'revocation' AND message_id IN (
-            SELECT e.revocation_id FROM audit_events e WHERE e.account_id = \(id) AND e.revocation_id IS NOT NULL)
-        """
-    }
+    ) { id, _ in "kind = 'revocation' AND message_id IN (\(revocationIDs(of: id)))" }
 
     // MARK: What is under way
 

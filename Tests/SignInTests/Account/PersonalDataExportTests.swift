@@ -124,6 +124,20 @@ import Testing
         for list in ["mailedCodes", "waitingMails"] { #expect(json[list]?.elements?.isEmpty == true, "\(list)") }
     }
 
+    @Test(.fixture(LifeCycleFixture.self))
+    func `a grant that is yet to be revoked is in it, also once its identity is unlinked`() async throws {
+        let life = LifeCycleFixture.current
+        let account = try await life.bind(
+            try await life.ticket(try await life.consent(.google)), to: try await life.account(.apple))
+        let apple = try #require(account.account.identities.first { $0.key.provider == .apple })
+        try await life.service.accounts.unlink(apple.id, of: try await life.opened(account), by: life.call)
+        let export = try await PersonalDataExport(
+            of: account.account.id, from: life.storage.personalData, by: .at(life.clock.now(), from: Self.owner))
+        let json = try await Self.document(try #require(export)).json
+        let grants = try #require(json["providerGrants"]?.elements)
+        #expect(grants.compactMap { $0["provider"]?.string }.sorted() == ["apple", "google"])
+    }
+
     @Test func `an account without anything is an object and empty lists`() async throws {
         let account = try await fixture.register("kim@example.com").account
         try await fixture.database.execute("DELETE FROM sessions")

@@ -95,6 +95,22 @@ import Testing
         #expect(try await fixture.audited(.identityTransferred).count == 3)
     }
 
+    @Test func `no event keeps the former subject of an identity that has moved`() async throws {
+        let (teams, before) = try await exported()
+        let event = ProviderEvent(
+            provider: .apple, realm: .main, tokenID: "e1", position: 0, type: "email-disabled", kind: .emailDisabled,
+            subject: .person(try #require(before.identity?.key.subject)), detail: nil, occurredAt: fixture.clock.now())
+        let events = fixture.storage.providerEvents
+        _ = try await events.insert([event], by: fixture.call)
+        for id in try await events.pending(limit: 8) {
+            let policy = ProviderEventPolicy(consentRevoked: .unlink, accountDeleted: .unlink)
+            _ = try await events.process(id, policy: policy, by: fixture.call)
+        }
+        #expect(try await fixture.count("provider_events WHERE status = 'done' AND subject IS NOT NULL") == 1)
+        try await Self.run(.import, teams)
+        #expect(try await fixture.count("provider_events WHERE subject IS NOT NULL") == 0)
+    }
+
     @Test func `a dry run counts, and asks and changes nothing`() async throws {
         let teams = try await Self.teams(in: fixture)
         _ = try await Self.moved(["kim", "ada"], in: fixture)

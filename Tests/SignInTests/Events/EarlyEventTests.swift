@@ -57,4 +57,11 @@ import Testing
         _ = try await imports.begin(try #require(ImportName("moved")), source: "ndjson", by: .at(fixture.clock.now()))
         try await fixture.expectEventFinds(personMadeAfter: "SELECT FROM imports FOR SHARE")
     }
+
+    @Test func `an event from before an import blocks its person, who has proven nothing since`() async throws {
+        fixture.advance(by: 100)
+        _ = try await imported(.google)
+        try await fixture.deliver(.google, fixture.google("account-disabled", at: 20, id: "e1"))
+        #expect(try await fixture.statuses() == ["e1": "done"])
+    }
 }

@@ -309,4 +309,16 @@ import Testing
         #expect(try await fixture.subjects() == ["e1 done", "e2 done ada", "e3 unknown_subject"])
         #expect(try await fixture.identity(otherPerson)?.isEmailDeliverable == false)
     }
+    @Test func `who is unlinked is named by no event, but for a day by one that refuses their tokens`() async throws {
+        let apple = try await fixture.bind(.apple, to: try await fixture.account(.google))
+        try await fixture.deliver(.google, fixture.google("account-credential-change-required", id: "e1"))
+        try await fixture.deliver(.google, fixture.google("sessions-revoked", id: "e2"))
+        #expect(try await fixture.subjects() == ["e1 done kim", "e2 done kim"])
+        let google = try #require(apple.account.identities.first { $0.key.provider == .google })
+        try await fixture.service.accounts.unlink(google.id, of: try await fixture.opened(apple), by: fixture.call)
+        #expect(try await fixture.subjects() == ["e1 done", "e2 done kim"])
+        fixture.advance(by: Lifetimes.unknownSubjectRetentionSeconds + 1)
+        _ = try await fixture.sweeper.sweep()
+        #expect(try await fixture.subjects() == ["e1 done", "e2 done"])
+    }
 }

@@ -127,6 +127,19 @@ import Testing
         #expect(try await fixture.statuses()["g2"] == "done")
     }
 
+    @Test func `an event from before a new link blocks nothing, however late it comes`() async throws {
+        let apple = try await fixture.bind(.apple, to: try await fixture.account(.google))
+        fixture.advance(by: 100)
+        try await fixture.deliver(.google, fixture.google("account-enabled", at: 50, id: "e1"))
+        let google = try #require(apple.account.identities.first { $0.key.provider == .google })
+        try await fixture.service.accounts.unlink(google.id, of: try await fixture.opened(apple), by: fixture.call)
+        fixture.advance(by: 1)
+        _ = try await fixture.bind(.google, to: apple)
+        try await fixture.deliver(.google, fixture.google("account-disabled", at: 20, id: "e2"))
+        #expect(try await fixture.statuses() == ["e1": "done", "e2": "outdated"])
+        #expect(try await fixture.isOpen(try await fixture.session(.google)))
+    }
+
     @Test(arguments: [true, false])
     func `a hijacking that is reported after the account is enabled again still ends sessions`(late: Bool) async throws
     {

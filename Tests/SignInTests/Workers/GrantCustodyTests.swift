@@ -82,17 +82,25 @@ import Testing
         #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
     }
 
-    @Test func `what a failed revocation still holds is revoked by the next`() async throws {
+    @Test func `what a failed revocation still holds is revoked by the next, which ends both`() async throws {
         let account = try await fixture.account(.apple)
         let identity = try #require(account.identity)
         _ = try await revoke(identity)
         _ = try await fixture.database.execute(
             "UPDATE outbox SET status = 'failed', finished_at = \(fixture.clock.now())")
         #expect(try await revoke(identity).status == .pending)
+        #expect(try await fixture.revocationRows().map(\.status) == ["failed", "pending"])
         try await fixture.revokeDue()
-        #expect(try await fixture.revocationRows().map(\.status) == ["failed", "done"])
+        #expect(try await fixture.revocationRows().map(\.status) == ["done", "done"])
+        #expect(try await fixture.audited(.revocationDone) == ["service -", "service -"])
         #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
         #expect(try await fixture.authorization(identity) == "revoked")
+        // And neither names the person any more once their account is gone.
+        let deletion = AuditEvent(.accountDeleted, by: .operator)
+        try await fixture.storage.accounts.delete(account.account.id, recording: deletion, by: fixture.call)
+        try await fixture.advance(by: 3601)
+        _ = try await fixture.sweeper.sweep()
+        #expect(try await fixture.tables(holding: identity.key.subject.text) == [])
     }
 
     @Test func `a check after a revocation that gets no answer is made again`() async throws {

@@ -235,8 +235,10 @@ extension Doctor {
             guard age > Self.longestUnsealed else { return .ok(.auditSeals, "the audit trail is sealed") }
             return .warning(
                 .auditSeals, "rows of the audit trail have waited for their seal for \(age / 60) minutes",
-                advice: "see that the service runs, and that no transaction stays open: pg_stat_activity has xact_start"
-            )
+                advice: """
+                    see that the service runs, and that no transaction that has written stays open: to a superuser \
+                    pg_stat_activity shows its backend_xid
+                    """)
         } catch {
             return .warning(.auditSeals, sentence(error), advice: "see whether the role may read the audit trail")
         }

@@ -203,6 +203,8 @@ def check_listeners(composed):
         expect(404, PUBLIC, "GET", path)
     for port in (8081, 8091):
         expect(401, port, "GET", "/admin/v1/accounts")
+        # By the address that is published, which is not the listener's.
+        expect(200, port, "GET", "/console/")
     reaches = ("haproxy", "bash", "-c")
     for number in (1, 2):
         for address, port, wanted in ((f"172.30.81.1{number}", 8081, False), (f"172.30.82.1{number}", 8081, False),

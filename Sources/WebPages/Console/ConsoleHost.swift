@@ -22,7 +22,8 @@ package struct ConsoleHost: Sendable {
     private static let loopback: Set<Name> = [Name("localhost"), Name("127.0.0.1"), Name("::1")]
     private static let wildcards: Set<Name> = [Name("0.0.0.0"), Name("::")]
 
-    /// What the listener answers at.
+    /// What the listener answers at. Loopback is always among them: no page of another site has one of these names, and an SSH
+    /// tunnel or a container's published port leads from there to a listener elsewhere.
     private let names: Set<Name>
     /// Whether it answers at every address of the machine.
     private let isWildcard: Bool
@@ -35,7 +36,7 @@ package struct ConsoleHost: Sendable {
     package init(address: String, publicHost: String?) {
         let name = Name(address)
         isWildcard = Self.wildcards.contains(name)
-        names = isWildcard || Self.loopback.contains(name) ? Self.loopback : [name]
+        names = Self.loopback.union([name])
         self.publicHost = publicHost
     }
 

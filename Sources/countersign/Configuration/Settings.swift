@@ -40,8 +40,8 @@ enum Settings {
             "admin.publicHost", .hostAndPort,
             """
             The name, with its port unless that is the scheme's own, at which a proxy serves the \
-            [console](operations/console.md). At any other name than this and the listener's own address the console \
-            refuses to answer
+            [console](operations/console.md). At any other name than this, the listener's own address and loopback the \
+            console refuses to answer
             """)
         static let healthPort = Setting(
             "health.port", .port,
@@ -55,9 +55,9 @@ enum Settings {
         static let migrationURL = Setting(
             "postgres.migrationUrl", .postgresURL, fallbackDescription: "`postgres.url`", secret: true,
             """
-            The database as the owner of the tables; used by `migrate`, `serve --migrate` and `admin-key create` alone. When it differs \
-            from `postgres.url`, that one must name a user, who is granted what the service needs, on the tables that \
-            migrations made and no others. No role is made or dropped
+            The database as the owner of the tables; used by `migrate`, `serve --migrate`, `admin-key create` and \
+            `audit drop-before` alone. When it differs from `postgres.url`, that one must name a user, who is granted \
+            what the service needs, on the tables that migrations made and no others. No role is made or dropped
             """)
         static let poolSize = Setting(
             "postgres.poolSize", .integer(1...64), default: "8",

@@ -21,7 +21,7 @@ struct ConsoleHostTests {
     private static let listeners = Result { try DataFile("ConsoleHosts.json").decoded(as: Listeners.self) }
 
     @Test(arguments: try listeners.get().own)
-    func `the listener's own address and the public host are the console's`(_ listener: Listener) {
+    func `the listener's own address, loopback and the public host are the console's`(_ listener: Listener) {
         for name in listener.names { #expect(listener.host.accepts(name), "\(name)") }
     }
 

@@ -14,8 +14,8 @@ extension AuditCommand {
 
                 It works as the owner of the tables, by postgres.migrationUrl, and needs keyring.path. People go on signing \
                 in: it waits for the trail for a second at a time. Rows in the default partition are deleted one by one \
-                meanwhile: where doctor finds many there, they sign in behind it. At a terminal it asks once; elsewhere it \
-                needs --yes, but for a --dry-run.
+                meanwhile: where there are many in audit_events_default, they sign in behind it. At a terminal it asks \
+                once; elsewhere it needs --yes, but for a --dry-run.
                 """)
 
         @OptionGroup var options: ConfigurationOptions

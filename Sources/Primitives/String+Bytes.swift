@@ -8,4 +8,15 @@ extension String {
         for index in left.indices where left[index] != right[index] { return false }
         return true
     }
+
+    /// The text with the escape before each of these characters, scalar by scalar: a `Character` would hide a quote that a
+    /// combining mark follows.
+    package func escaping(_ characters: String, with escape: Unicode.Scalar) -> String {
+        var escaped = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            if characters.unicodeScalars.contains(scalar) { escaped.append(escape) }
+            escaped.append(scalar)
+        }
+        return String(escaped)
+    }
 }

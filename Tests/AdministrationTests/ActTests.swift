@@ -26,10 +26,12 @@ import Testing
     @Test(arguments: [
         ("", ""), ("a", "a"), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("a\nb", "\"a\nb\""), ("=1+1", "'=1+1"),
         ("+1", "'+1"), ("-1", "'-1"), ("@a", "'@a"), ("\ta", "'\ta"), ("\ra", "\"'\ra\""), ("a=1", "a=1"),
-        ("=a,b", "\"'=a,b\""),
+        ("=a,b", "\"'=a,b\""), ("a\"\u{200C},=b", "\"a\"\"\u{200C},=b\""),
+        ("a\"\u{301}\r\n=b", "\"a\"\"\u{301}\r\n=b\""), ("\"\u{FE0F}", "\"\"\"\u{FE0F}\""),
+        (",\u{301}", "\",\u{301}\""),
     ])
     func `a cell of a table is quoted where it has to be, and no formula`(text: String, cell: String) {
-        #expect(TrailSheet.cell(text) == cell)
+        #expect(Array(TrailSheet.cell(text).utf8) == Array(cell.utf8))
     }
 
     @Test func `an act that requires a reason is refused where its front has asked for none`() throws {

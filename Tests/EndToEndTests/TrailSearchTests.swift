@@ -168,7 +168,7 @@ import Testing
             """
             INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
             VALUES (gen_random_uuid(), 'account_enabled', 'operator', \(AuditRows.account(mark))::uuid,
-                \(#"=HYPERLINK("a"), ü"#), '2026-11-01T00:00:00Z')
+                \("=HYPERLINK(\"a\"\u{200C}), ü"), '2026-11-01T00:00:00Z')
             """)
         let visit = try await ConsoleVisit.signedIn(to: world, "read", name: "sheets")
         let page = try await visit.open(
@@ -182,7 +182,7 @@ import Testing
         #expect(lines.count == 3, "\(answer.body)")
         #expect(lines.first?.hasPrefix("eventId,type,actor,actorName,accountId,") == true)
         #expect(lines.dropFirst().first?.contains("account_disabled,administrator,sheet,") == true)
-        #expect(lines.last?.contains(#","'=HYPERLINK(""a""), ü","#) == true)
+        #expect(lines.last?.contains(",\"'=HYPERLINK(\"\"a\"\"\u{200C}), ü\",") == true)
         #expect(
             try await world.audited(
                 "audit_exported", by: "sheets",

@@ -33,6 +33,14 @@ import Testing
         #expect(!"é".hasSameBytes(as: "e\u{301}"))
     }
 
+    @Test func `what is escaped is escaped whatever follows it`() {
+        for mark in ["", "\u{301}", "\u{200C}", "\u{200D}", "\u{FE0F}", "\r\n"] {
+            let escaped = #"a"\#(mark)b\\#(mark)"#.escaping(#""\"#, with: #"\"#)
+            #expect(escaped.hasSameBytes(as: #"a\"\#(mark)b\\\#(mark)"#))
+        }
+        #expect("".escaping("'", with: "'").isEmpty)
+    }
+
     @Test func `bytes come back from their hexadecimal, in either case`() {
         let bytes = Array(UInt8.min ... .max)
         let text = Hexadecimal.encode(bytes)

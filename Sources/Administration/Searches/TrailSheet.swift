@@ -48,7 +48,7 @@ package struct TrailSheet: Sendable {
     package static func cell(_ text: String) -> String {
         let inert = text.utf8.first.map("=+-@\t\r".utf8.contains) == true ? "'" + text : text
         guard inert.utf8.contains(where: "\",\r\n".utf8.contains) else { return inert }
-        return "\"" + inert.replacing("\"", with: "\"\"") + "\""
+        return "\"" + inert.escaping("\"", with: "\"") + "\""
     }
 }
 
@@ -93,7 +93,7 @@ extension Administration {
         return filter.parameters.map { condition in
             switch (condition.name, filter.actor) {
             case ("actor", .name?):
-                name.map { "actor=\"\($0.replacing("\"", with: "\\\""))\"" } ?? "actor"
+                name.map { "actor=\"\($0.escaping("\"\\", with: "\\"))\"" } ?? "actor"
             case ("request", _) where AuditEventID(condition.value) == nil: "request"
             default: "\(condition.name)=\(condition.value)"
             }

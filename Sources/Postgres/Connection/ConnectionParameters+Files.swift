@@ -18,7 +18,7 @@ extension ConnectionParameters {
     /// The connection string, in either form, with another parameter. Of one that is there twice libpq takes the later.
     static func appending(_ keyword: String, _ value: String, to url: String) -> String {
         guard url.hasPrefix("postgresql://") || url.hasPrefix("postgres://") else {
-            return "\(url) \(keyword)='\(value.replacing("\\", with: "\\\\").replacing("'", with: "\\'"))'"
+            return "\(url) \(keyword)='\(value.escaping("'\\", with: "\\"))'"
         }
         let separator = url.contains("?") ? (url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&") : "?"
         return "\(url)\(separator)\(keyword)=\(PercentEncoding.encode(value))"

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// The encoding of text in a message, whose lines are ASCII and short.
 enum MIMEText {
@@ -22,7 +23,7 @@ enum MIMEText {
     /// `name: "display name" <address>` with its CR LF.
     static func field(_ name: String, displayName: String, address: String) -> String {
         let displayName = withoutControls(displayName)
-        let quoted = "\"\(displayName.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+        let quoted = "\"\(displayName.escaping("\"\\", with: "\\"))\""
         let isPlain =
             isPrintableASCII(displayName) && !displayName.contains("=?")
             && name.utf8.count + 2 + quoted.utf8.count <= lineLimit

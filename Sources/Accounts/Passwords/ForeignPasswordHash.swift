@@ -91,8 +91,6 @@ package struct ForeignPasswordHash: Sendable {
         package let p: UInt32
         package let salt: [UInt8]
         package let key: [UInt8]
-        /// Whether the password is hashed in its normal form NFKC.
-        package let normalises: Bool
     }
 
     package let kind: Kind
@@ -309,24 +307,24 @@ package struct ForeignPasswordHash: Sendable {
         return scrypt(n: 1 << UInt64(exponent), r: r, p: p, salt: salt, key: key, .scrypt)
     }
 
-    /// `salt:key` in hexadecimal; the salt is its text.
+    /// `salt:key` in hexadecimal; the salt is its text, and the password was hashed in its normal form NFKC.
     private static func betterAuth(_ text: String) -> ForeignPasswordHash? {
         let fields = text.split(separator: ":", omittingEmptySubsequences: false)
         guard fields.count == 2, Hexadecimal.decode(fields[0]) != nil, let key = Hexadecimal.decode(fields[1]) else {
             return nil
         }
-        return scrypt(n: 16_384, r: 16, p: 1, salt: Array(fields[0].utf8), key: key, .betterAuth, normalises: true)
+        return scrypt(n: 16_384, r: 16, p: 1, salt: Array(fields[0].utf8), key: key, .betterAuth)
     }
 
     private static func scrypt(
-        n: UInt64, r: UInt32, p: UInt32, salt: [UInt8], key: [UInt8], _ kind: Kind, normalises: Bool = false
+        n: UInt64, r: UInt32, p: UInt32, salt: [UInt8], key: [UInt8], _ kind: Kind
     ) -> ForeignPasswordHash? {
         // RFC 7914 §6: N is less than 2^(128·r/8).
         guard (2...(1 << 17)).contains(n), n.nonzeroBitCount == 1, (1...16).contains(r), (1...10).contains(p),
             n.trailingZeroBitCount < 16 * Int(r), (1...128).contains(salt.count), (16...128).contains(key.count)
         else { return nil }
         return ForeignPasswordHash(
-            kind, .scrypt(Scrypt(n: n, r: r, p: p, salt: salt, key: key, normalises: normalises)),
+            kind, .scrypt(Scrypt(n: n, r: r, p: p, salt: salt, key: key)),
             memoryBytes: 128 * Int(r) * (Int(n) + Int(p) + 2))
     }
 

@@ -1,6 +1,5 @@
 package import Accounts
 import Crypt
-import Foundation
 import OpenSSL
 import Primitives
 
@@ -39,7 +38,7 @@ package struct ForeignPasswords: Sendable {
         return kinds
     }
 
-    /// Whether the password is the one that was hashed. Slow: not for an event loop.
+    /// Whether the password, in this spelling, is the one that was hashed. Slow: not for an event loop.
     ///
     /// - Throws: what says nothing of the password: there is no memory.
     func matches(_ password: String, _ hash: ForeignPasswordHash) throws -> Bool {
@@ -69,9 +68,8 @@ package struct ForeignPasswords: Sendable {
                 password: bytes, salt: cost.salt, digest: digest, iterations: cost.iterations, count: cost.key.count
             ).matches(cost.key)
         case .scrypt(let cost):
-            let input = cost.normalises ? Array(password.precomposedStringWithCompatibilityMapping.utf8) : bytes
             return try Scrypt.derive(
-                password: input, salt: cost.salt, cost: Scrypt.Cost(n: cost.n, r: cost.r, p: cost.p),
+                password: bytes, salt: cost.salt, cost: Scrypt.Cost(n: cost.n, r: cost.r, p: cost.p),
                 count: cost.key.count
             ).matches(cost.key)
         case .firebase(let salt, let expected):

@@ -87,36 +87,37 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// `$scrypt$ln=17,r=8,p=1$salt$hash`, salt and hash in base64url.
+    /// `$scrypt$ln=17,r=8,p=1$salt$hash`, salt and hash in base64url; of the password's normal form.
     ///
     /// - Parameter account: whose session asks for it, if one does.
     package func hash(
         _ password: String, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> PasswordHash {
-        let cost = self.cost
+        let (cost, normal) = (self.cost, PasswordSpellings(password).normal)
         return try await run(cost.memoryBytes, in: account, by: call) {
             let salt = try SecureRandom.bytes(16)
-            let hash = try Scrypt.derive(password: Array(password.utf8), salt: salt, cost: cost, count: 32)
+            let hash = try Scrypt.derive(password: Array(normal.utf8), salt: salt, cost: cost, count: 32)
             return PasswordHasher.format(cost, salt: salt, hash: hash)
         }
     }
 
-    /// Whether the password is the one that was hashed. `nil`, an account without a password or no account, takes the
-    /// same time and is false; whatever is false takes ``floor`` at least.
+    /// Whether the password is the one that was hashed, in one of its spellings. `nil`, an account without a password or no
+    /// account, takes the same time and is false; whatever is false takes ``floor`` at least, for each spelling.
     ///
     /// - Parameter account: whose session asks for it, if one does.
     package func verify(
         _ password: String, against stored: PasswordHash?, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> Bool {
-        let floor = await floor
+        let spellings = PasswordSpellings(password).all
+        let floor = await floor * spellings.count
         let (matches, end) =
             if let stored, !stored.isOwn, let hash = ForeignPasswordHash(stored.text) {
                 try await run(hash.memoryBytes, in: account, by: call) { [foreign] in
                     let end = ContinuousClock.now + floor
-                    return (try foreign.matches(password, hash), end)
+                    return (try spellings.contains { try foreign.matches($0, hash) }, end)
                 }
             } else {
-                try await matches(password, own: stored, in: account, by: call)
+                try await matches(spellings, own: stored, floor: floor, in: account, by: call)
             }
         if !matches { try? await Task.sleep(until: end) }
         return matches
@@ -124,21 +125,23 @@ package final class PasswordHasher: Sendable {
 
     /// - Returns: besides, when a refusal may be answered.
     private func matches(
-        _ password: String, own stored: PasswordHash?, in account: AccountID?, by call: Call
+        _ spellings: [String], own stored: PasswordHash?, floor: Duration, in account: AccountID?, by call: Call
     ) async throws(SignInFailure) -> (Bool, ContinuousClock.Instant) {
         let parsed = stored.flatMap(PasswordHasher.parse)
         guard let (cost, salt, expected) = parsed ?? PasswordHasher.parse(decoy) else {
             throw .fault(operation: "read password hash")
         }
-        let floor = await floor
         return try await run(cost.memoryBytes, in: account, by: call) {
-            let begin = ContinuousClock.now
-            let end = begin + floor
-            let hash = try Scrypt.derive(
-                password: Array(password.utf8), salt: salt, cost: cost, count: expected.bytes.count)
-            let now = ContinuousClock.now
-            self.lastOwn.withLock { $0 = (now - begin, now) }
-            return (hash.matches(expected) && parsed != nil, end)
+            let end = ContinuousClock.now + floor
+            let isFound = try spellings.contains { spelling in
+                let begin = ContinuousClock.now
+                let hash = try Scrypt.derive(
+                    password: Array(spelling.utf8), salt: salt, cost: cost, count: expected.bytes.count)
+                let now = ContinuousClock.now
+                self.lastOwn.withLock { $0 = (now - begin, now) }
+                return hash.matches(expected)
+            }
+            return (isFound && parsed != nil, end)
         }
     }
 

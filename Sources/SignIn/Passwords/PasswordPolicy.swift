@@ -1,7 +1,8 @@
 package import Accounts
 import Primitives
 
-/// The rule for new passwords: 8 to 1,024 bytes, none of the common ones, and not the account's own address.
+/// The rule for new passwords: 8 to 1,024 bytes, as typed and in the normal form, none of the common ones, and not the
+/// account's own address.
 package enum PasswordPolicy {
     package static let bytes = 8...1024
 
@@ -19,11 +20,18 @@ package enum PasswordPolicy {
     }
 
     private static func weakness(of password: String, for email: EmailAddress?) -> Weakness? {
-        guard password.utf8.count >= bytes.lowerBound else { return .tooShort }
-        guard password.utf8.count <= bytes.upperBound else { return .tooLong }
-        let folded = String(decoding: password.utf8.map(\.asciiLowercased), as: UTF8.self)
+        if let weakness = length(of: password) { return weakness }
+        // What is hashed has to be as good: two letters of four bytes may be the fancy forms of two in ASCII.
+        let normal = PasswordSpellings(password).normal
+        if let weakness = length(of: normal) { return weakness }
+        let folded = String(decoding: normal.utf8.map(\.asciiLowercased), as: UTF8.self)
         if let email, folded.hasSameBytes(as: email.text) { return .tooCommon }
         guard let first = folded.utf8.first, !folded.utf8.allSatisfy({ $0 == first }) else { return .tooCommon }
         return CommonPasswords.list.contains(folded) ? .tooCommon : nil
+    }
+
+    private static func length(of text: String) -> Weakness? {
+        guard text.utf8.count >= bytes.lowerBound else { return .tooShort }
+        return text.utf8.count > bytes.upperBound ? .tooLong : nil
     }
 }

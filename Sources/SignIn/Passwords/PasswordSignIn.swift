@@ -116,7 +116,8 @@ package struct PasswordSignIn: Sendable {
     private func replaceImported(
         _ old: PasswordHash, of id: AccountID, at address: EmailAddress?, _ password: String, by call: Call
     ) async -> PasswordHash {
-        guard !(old.text.hasPrefix("$2") && password.utf8.count > Self.bcryptBytes),
+        let isCut = PasswordSpellings(password).all.contains { $0.utf8.count > Self.bcryptBytes }
+        guard !(old.text.hasPrefix("$2") && isCut),
             let new = try? await hasher.hash(password, by: call),
             let isReplaced = try? await accounts.replaceImportedPassword(old, of: id, by: new)
         else {

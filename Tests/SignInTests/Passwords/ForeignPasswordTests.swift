@@ -79,9 +79,12 @@ import Testing
         let hasher = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 14, r: 8, p: 1))
         let floor = await hasher.floor
         for stored in [nil, Self.bcrypt.hash, Self.argon2.hash] {
-            let begin = ContinuousClock.now
-            #expect(try await !hasher.verify("wrong", against: stored.map(PasswordHash.init), by: Self.anybody))
-            #expect(ContinuousClock.now - begin >= floor, "\(stored ?? "none")")
+            // Two spellings are two hashes, of whatever kind.
+            for (wrong, spellings) in [("wrong", 1), ("wro\u{308}ng", 2)] {
+                let begin = ContinuousClock.now
+                #expect(try await !hasher.verify(wrong, against: stored.map(PasswordHash.init), by: Self.anybody))
+                #expect(ContinuousClock.now - begin >= floor * spellings, "\(stored ?? "none")")
+            }
         }
         let own = try await hasher.hash("secret", by: Self.anybody)
         var quickestOwn = Duration.seconds(60)
@@ -149,6 +152,27 @@ import Testing
         #expect(own.hasPrefix("$scrypt$ln="))
         _ = try await fixture.signIn("kim@example.com", password: "test")
         #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == own)
+    }
+
+    @Test(.fixture(SignInFixture.self))
+    func `what was typed goes on being good where an imported hash is replaced, in each spelling`() async throws {
+        try await fixture.register("kim@example.com")
+        let vectors = try Self.documented
+        // The first is of the normal form of its password, as better-auth hashes; the second of "è" in one scalar.
+        let normalised = try #require(vectors.first { $0.password == "ﬁsh" })
+        let composed = try #require(vectors.first { $0.hash.hasPrefix("pbkdf2_sha256$") })
+        for (hash, spellings) in [
+            (normalised.hash, ["ﬁsh", "ﬁsh", "fish"]),
+            (composed.hash, ["le\u{300}tmein", "le\u{300}tmein", "l\u{E8}tmein"]),
+        ] {
+            try await Self.give(hash, to: "kim@example.com", in: fixture.database)
+            for spelling in spellings { _ = try await fixture.signIn("kim@example.com", password: spelling) }
+            #expect(
+                try await Self.hash(of: "kim@example.com", in: fixture.database)?.hasPrefix("$scrypt$ln=4,") == true)
+            try await expectFailure("invalidCredentials") {
+                try await fixture.signIn("kim@example.com", password: "letmein")
+            }
+        }
     }
 
     @Test(.fixture(SignInFixture.self))

@@ -1,6 +1,7 @@
 import Accounts
 import OpenSSL
 import Postgres
+import Primitives
 import SignIn
 import Storage
 import TestSupport
@@ -70,6 +71,8 @@ import Testing
         for password in [
             "", "1234567", "password", "PassWord", "12345678", "iloveyou", "kim@example.com", "KIM@example.com",
             "aaaaaaaaaaaa", String(repeating: "x1", count: 513),
+            // In the normal form they are a common one, three bytes and 3,300.
+            "ｐａｓｓｗｏｒｄ", "𝐚𝐛𝐜", String(repeating: "\u{FDFA}", count: 100),
         ] {
             let refused = try await failure { try await fixture.register("kim@example.com", password: password) }
             #expect(refused == "weakPassword", "\(password)")
@@ -81,6 +84,26 @@ import Testing
     func `8 to 1,024 bytes are accepted`(password: String) async throws {
         try await fixture.register("kim@example.com", password: password)
         _ = try await fixture.signIn("kim@example.com", password: password)
+    }
+
+    @Test(arguments: ["zwölf Bögen", "zwo\u{308}lf Bo\u{308}gen", "ｚwölf\u{A0}Bögen"])
+    func `a password is the same, however a keyboard writes its letters`(typed: String) async throws {
+        let registered = try await fixture.register("kim@example.com", password: typed)
+        let spellings = ["zwölf Bögen", "zwo\u{308}lf Bögen", "zwölf\u{2003}Bögen"]
+        for spelling in spellings { _ = try await fixture.signIn("kim@example.com", password: spelling) }
+        try await expectFailure("invalidCredentials") {
+            try await fixture.signIn("kim@example.com", password: "zwolf Bogen")
+        }
+        try await fixture.changePassword(of: registered, from: spellings[1])
+    }
+
+    @Test func `a hash of what was typed, from before passwords were normalised, stays good`() async throws {
+        try await fixture.register("kim@example.com")
+        let (typed, salt) = ("zwo\u{308}lf Bo\u{308}gen", [UInt8](repeating: 1, count: 16))
+        let key = try Scrypt.derive(password: Array(typed.utf8), salt: salt, cost: SignInFixture.cheap, count: 32)
+        let hash = "$scrypt$ln=4,r=1,p=1$\(Base64URL.encode(salt))$\(Base64URL.encode(key.bytes))"
+        try await fixture.database.execute("UPDATE accounts SET password_hash = \(hash)")
+        for _ in 0..<2 { _ = try await fixture.signIn("kim@example.com", password: typed) }
     }
 
     @Test func `the password is not in the database`() async throws {

@@ -48,6 +48,18 @@ import Testing
         #expect(try Self.google(setup).requiresAnswerIssuer)
     }
 
+    @Test func `Workspace domains are compared as Google states them, in lower case`() throws {
+        let setup = try Self.setup(["GOOGLE_HOSTED_DOMAINS": "Example.COM, m\u{DC}ller.example"])
+        #expect(try Self.google(setup).hostedDomains == ["example.com", "m\u{DC}ller.example"])
+        let file = try ConfigurationSetup().load(
+            yaml: "google: {clientIds: a, hostedDomains: [Example.com, b.EXAMPLE]}")
+        #expect(file.reloadable.google?.hostedDomains == ["example.com", "b.example"])
+        setup.set(["GOOGLE_HOSTED_DOMAINS": "example.com,Example.com"])
+        #expect(setup.faults().map { $0.hasSuffix("item 2 is item 1 again") } == [true])
+        let staff = try ConsoleConfigurationTests.setup(["CONSOLE_GOOGLE_HOSTED_DOMAIN": "Lamp.Example"])
+        #expect(try staff.load().reloadable.console.google?.hostedDomain == "lamp.example")
+    }
+
     @Test func `projects have keys in the file, too`() throws {
         let google = try ConfigurationSetup().load(
             yaml: """

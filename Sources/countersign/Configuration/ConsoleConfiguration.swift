@@ -59,7 +59,7 @@ struct ConsoleConfiguration: Sendable {
             return
         }
         google = Google(
-            clientID: clientID, clientSecret: secret, hostedDomain: domain.lowercased(), staff: ConsoleStaff(people),
+            clientID: clientID, clientSecret: secret, hostedDomain: domain, staff: ConsoleStaff(people),
             authorizeURL: authorizeURL, tokenURL: tokenURL, issuers: issuers)
     }
 

@@ -1,3 +1,5 @@
+import Primitives
+
 /// A value of the file or the environment before it is parsed.
 enum RawValue: Equatable, Sendable {
     case text(String)
@@ -19,6 +21,17 @@ enum RawValue: Equatable, Sendable {
                 : text.split(separator: ",", omittingEmptySubsequences: false).map {
                     String($0.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
                 }
+        }
+    }
+
+    /// With the letters of ASCII in lower case.
+    var lowercased: RawValue {
+        func lowercased(_ text: String) -> String {
+            String(decoding: text.utf8.map(\.asciiLowercased), as: UTF8.self)
+        }
+        return switch self {
+        case .text(let text): .text(lowercased(text))
+        case .list(let items): .list(items.map(lowercased))
         }
     }
 }

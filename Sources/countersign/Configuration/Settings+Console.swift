@@ -12,7 +12,8 @@ extension Settings {
         static let clientSecretPath = Setting(
             "console.google.clientSecretPath", .secretPath, reloads: true, "Its secret, alone in a file")
         static let hostedDomain = Setting(
-            "console.google.hostedDomain", .text, reloads: true, "The Workspace domain of the staff, what `hd` must be")
+            "console.google.hostedDomain", .domain, reloads: true,
+            "The Workspace domain of the staff, what `hd` must be; read in lower case")
         static let staff = Setting(
             "console.staff", .list(of: "names in lower case", where: \.isKeyPart), default: "",
             reloads: true, "Who may sign in with Google; each name, which the trail has, has keys `console.person.NAME`"

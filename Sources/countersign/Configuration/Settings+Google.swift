@@ -15,8 +15,8 @@ extension Settings {
             "google.authorizedParties", .list(of: "client IDs"), default: "", reloads: true,
             "When not empty, `azp` must be there and be one of these. When empty it is not looked at")
         static let hostedDomains = Setting(
-            "google.hostedDomains", .list(of: "domains"), default: "", reloads: true,
-            "When not empty, `hd` must be there and be one of these Workspace domains")
+            "google.hostedDomains", .domains, default: "", reloads: true,
+            "When not empty, `hd` must be there and be one of these Workspace domains, which are read in lower case")
         static let serviceAccountPath = Setting(
             "google.serviceAccountPath", .secretPath, reloads: true,
             """

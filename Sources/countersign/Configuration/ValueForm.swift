@@ -22,6 +22,13 @@ struct ValueForm<Value: Sendable>: Sendable {
     /// What is wrong with a value that `parse` refuses, where there is more to say than the expectation: never a part
     /// of the value.
     var flaw: @Sendable (RawValue) -> String? = { _ in nil }
+
+    /// The same form, of a value that is read in lower case.
+    fileprivate var lowercased: ValueForm {
+        var form = ValueForm(expectation: expectation, placeholder: placeholder) { [parse] in parse($0.lowercased) }
+        form.flaw = { [flaw] in flaw($0.lowercased) }
+        return form
+    }
 }
 
 extension ValueForm<String> {
@@ -55,6 +62,9 @@ extension ValueForm<String> {
         form.namesSecret = true
         return form
     }
+
+    /// A domain as Google states it.
+    static var domain: ValueForm { text.lowercased }
 
     static var host: ValueForm {
         .string("an IP address or a host name") { text in
@@ -179,6 +189,8 @@ extension ValueForm<[String]> {
         form.flaw = flaw
         return form
     }
+
+    static var domains: ValueForm { list(of: "domains").lowercased }
 
     static var clientIDs: ValueForm { .list(of: "client IDs", minimum: 1) }
 

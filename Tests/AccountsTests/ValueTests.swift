@@ -100,9 +100,14 @@ import Testing
         ("Kim\u{202E}elpmaxE", "KimelpmaxE"),
         ("Kim\u{0}\u{1B}[31m", "Kim[31m"),
         ("\u{FEFF}Kim\u{200B}", "Kim"),
-        ("Zoë 🇫🇷", "Zoë 🇫🇷"),
-    ]) func `a name loses what hides or reorders text`(input: String, expected: String) {
-        #expect(DisplayName(input)?.text == expected)
+        ("Zoë 🇫🇷", "Zoë 🇫🇷"), ("Zoe\u{308}", "Zo\u{EB}"),
+        // Joiners and selectors are a part of the text around them.
+        ("نیک\u{200C}پور 👩\u{200D}🔧 ❤\u{FE0F}", "نیک\u{200C}پور 👩\u{200D}🔧 ❤\u{FE0F}"),
+    ]) func `a name loses what hides or reorders text`(input: String, expected: String) throws {
+        let name = try #require(DisplayName(input)?.text)
+        #expect(Array(name.utf8) == Array(expected.utf8))
+        // As it is read from its row.
+        #expect(DisplayName(name)?.text.utf8.elementsEqual(name.utf8) == true)
     }
 
     @Test func `a name is cut at 100 characters`() {
@@ -110,8 +115,14 @@ import Testing
         #expect(DisplayName(String(repeating: "e", count: 150))?.text == String(repeating: "e", count: 100))
     }
 
-    @Test func `a name of nothing visible is no name`() {
-        #expect(DisplayName(" \u{202E}\u{0} ") == nil)
+    @Test(arguments: [
+        "\u{3164}", "\u{200D}", "\u{200C}", "\u{FE0F}", "\u{AD}", "\u{34F}", "\u{2800}", "\u{115F}", "\u{1160}",
+        "\u{180E}", "\u{2063}", "\u{FFA0}", "\u{3000}", "\u{202E}\u{0}", "",
+    ]) func `a name of nothing visible is no name`(text: String) {
+        for name in [text, " \(text) ", "\(text) \(text)", text + "\u{2800}\u{200D}"] {
+            #expect(DisplayName(name) == nil)
+        }
+        #expect(DisplayName("\(text)Kim\(text)") != nil)
         #expect(DisplayName(givenName: nil, familyName: " ") == nil)
     }
 

@@ -23,7 +23,7 @@ import Testing
         let before = try await service.get("/v1/account", bearer: bearer).body
         #expect(try await service.send("PATCH", "/v1/account", [:], bearer: bearer).body.utf8.elementsEqual(before))
         let bodies: [TokenMint.Members] = [
-            ["displayName": 1], ["displayName": ""], ["displayName": "\u{200B}"],
+            ["displayName": 1], ["displayName": ""], ["displayName": "\u{200B}"], ["displayName": "\u{3164}"],
             ["displayName": .string(String(repeating: "a", count: 1025))], ["displayName": "Kim", "role": "admin"],
             ["createdAt": .null], ["displayName": .null, "status": "disabled"], ["accountId": "x"],
             ["email": "ada@example.com"], ["emailVerified": true], ["hasPassword": false],

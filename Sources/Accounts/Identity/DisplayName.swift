@@ -1,11 +1,13 @@
-/// A name to show: user input, cleaned and never more than 100 characters.
+import Foundation
+
+/// A name to show: user input, cleaned and never more than 100 characters, in the normal form NFC.
 package struct DisplayName: ExactString {
     package let text: String
 
     package static let maximumCharacters = 100
 
     /// Drops controls and the characters that reorder or hide text (bidirectional overrides and isolates, zero-width
-    /// marks), trims spaces, cuts at 100 characters; `nil` when nothing is left.
+    /// marks), trims spaces, cuts at 100 characters; `nil` when nothing visible is left.
     package init?(_ input: String) {
         if DisplayName.isPlain(input.utf8) {
             text = input
@@ -14,8 +16,13 @@ package struct DisplayName: ExactString {
         var cut = String(DisplayName.visible(input).prefix(DisplayName.maximumCharacters))
         if cut.last == " " { cut.removeLast() }
         // One character may be a base with any number of combining marks: bound the bytes too.
-        guard !cut.isEmpty, cut.utf8.count <= DisplayName.maximumCharacters * 16 else { return nil }
-        self.text = cut
+        let maximumBytes = DisplayName.maximumCharacters * 16
+        guard cut.utf8.count <= maximumBytes else { return nil }
+        let name = cut.precomposedStringWithCanonicalMapping
+        guard name.utf8.count <= maximumBytes, name.unicodeScalars.contains(where: DisplayName.isVisible) else {
+            return nil
+        }
+        self.text = name
     }
 
     /// Whether a text is a name as it stands, as most are: short, of printable ASCII, and without a space that is not alone
@@ -38,14 +45,26 @@ package struct DisplayName: ExactString {
     private static func visible(_ input: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in input.unicodeScalars where !DisplayName.isHidden(scalar) {
-            scalars.append(scalar.properties.isWhitespace ? " " : scalar)
+            if !scalar.properties.isWhitespace {
+                scalars.append(scalar)
+            } else if let last = scalars.last, last != " " {
+                scalars.append(" ")
+            }
         }
-        return String(scalars).split(separator: " ").joined(separator: " ")
+        if scalars.last == " " { scalars.removeLast() }
+        return String(scalars)
     }
 
     /// Joins the two parts that Apple's SDK hands over once, at first consent.
     package init?(givenName: String?, familyName: String?) {
         self.init([givenName, familyName].compactMap { $0 }.joined(separator: " "))
+    }
+
+    /// Whether a name that has it can be seen. Fillers, joiners and selectors of variants belong into some names, and are none
+    /// by themselves.
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        // The blank pattern of Braille is a symbol to Unicode.
+        scalar != "\u{2800}" && !scalar.properties.isWhitespace && !scalar.properties.isDefaultIgnorableCodePoint
     }
 
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {

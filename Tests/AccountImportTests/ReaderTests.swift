@@ -149,6 +149,7 @@ final class PieceInput: ByteInput {
                 }
             ),
             ("address", .emailMalformed, { $0.email = "kim at example" }),
+            ("address with a filler", .emailMalformed, { $0.email = "kim\u{3164}@example.com" }),
             ("no way in", .noWayIn, { $0.email = nil }),
             ("empty address", .noWayIn, { $0.email = "" }),
         ]

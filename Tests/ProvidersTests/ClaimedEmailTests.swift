@@ -75,6 +75,7 @@ import Testing
             nil, "", "kim", "@example.com", "kim@", .string("\(String(repeating: "a", count: 250))@example.com"),
             .string("\(String(repeating: "a", count: 8_600))@example.com"), .raw(#""kim\u0000@example.com""#),
             .raw(#""kim@example.com\r\nBcc: x@example.com""#), 1, .null, ["kim@example.com"],
+            "kim\u{FE0F}@example.com",
         ] as [TokenMint.Literal?])
     func `an address that can't be used is dropped and refuses nobody`(address: TokenMint.Literal?) async throws {
         let apple = try await AppleFixture.provider().judge(

@@ -12,9 +12,14 @@ package struct EmailAddress: ExactString {
     /// The longest address that fits SMTP's path of 256 octets with its angle brackets (RFC 5321 §4.5.3.1.3).
     package static let maximumBytes = 254
 
-    /// `nil` for whatever is not of the form `local@domain`, holds a control or a space, or is over 254 bytes before or
-    /// after normalisation.
-    package init?(_ address: String) {
+    /// `nil` for whatever is not of the form `local@domain`, holds a control, a space or what isn't shown, or is over 254
+    /// bytes before or after normalisation.
+    package init?(_ address: String) { self.init(address, isStored: false) }
+
+    /// The address of a row of ours: those from before may hold what isn't shown.
+    package static func stored(_ text: String) -> EmailAddress? { EmailAddress(text, isStored: true) }
+
+    private init?(_ address: String, isStored: Bool) {
         let bytes = Array(address.utf8)
         guard bytes.count <= EmailAddress.maximumBytes,
             let at = bytes.firstIndex(of: UInt8(ascii: "@")), at > 0, at < bytes.count - 1,
@@ -25,7 +30,11 @@ package struct EmailAddress: ExactString {
             guard !bytes.contains(where: { EmailAddress.isForbidden(Unicode.Scalar($0)) }) else { return nil }
             normalised = bytes.map { $0.asciiLowercased }
         } else {
-            guard !address.unicodeScalars.contains(where: EmailAddress.isForbidden),
+            // Selectors of variants and fillers, which are marks and letters: with one `kim@` looks as without.
+            let isRefused = { (scalar: Unicode.Scalar) in
+                EmailAddress.isForbidden(scalar) || !isStored && scalar.properties.isDefaultIgnorableCodePoint
+            }
+            guard !address.unicodeScalars.contains(where: isRefused),
                 let domain = EmailAddress.asciiDomain(bytes[(at + 1)...])
             else { return nil }
             let local = bytes[..<at]

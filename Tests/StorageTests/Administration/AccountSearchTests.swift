@@ -86,6 +86,18 @@ extension AccountCrowd: TestFixture {
         #expect(found == [])
     }
 
+    @Test func `an address that isn't taken any more is read from its row, and a list goes on after it`() async throws {
+        let account: AccountID = crowd.id(33)
+        let address = "user33\u{FE0F}@example.com"
+        #expect(EmailAddress(address) == nil)
+        try await crowd.database.execute("UPDATE accounts SET email = \(address) WHERE account_id = \(account)")
+        let record = try #require(try await AccountSearch(database: crowd.database).account(account))
+        #expect(record.account.email?.text == address)
+        let whole = try await numbers { $0.emailPrefix = "user3" }
+        #expect(whole.contains(33))
+        #expect(try await numbers(limit: 1) { $0.emailPrefix = "user3" } == whole)
+    }
+
     @Test func `a subject is found in every realm`() async throws {
         let account: AccountID = crowd.id(32)
         try await crowd.database.execute(

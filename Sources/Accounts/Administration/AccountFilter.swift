@@ -7,7 +7,7 @@ package struct AccountFilter: Sendable {
     /// A prefix of the normalised address.
     package var emailPrefix: String?
     /// The whole name, in any case.
-    package var name: String?
+    package var name: DisplayName?
     package var provider: Provider?
     package var subject: ProviderSubject?
     package var status: Account.Status?

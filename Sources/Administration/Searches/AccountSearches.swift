@@ -92,7 +92,7 @@ extension AccountFilter {
             }
         }
         if let externalID = ExternalID(text) { add { $0.externalID = externalID } }
-        add { $0.name = text }
+        if let name = DisplayName(text) { add { $0.name = name } }
         if let prefix = EmailAddress.prefix(text) { add { $0.emailPrefix = prefix } }
         return readings
     }

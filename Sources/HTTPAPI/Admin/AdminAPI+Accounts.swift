@@ -55,7 +55,7 @@ extension Fields {
         filter.email = optionalValue("email", as: EmailAddress.init)
         filter.externalID = optionalValue("externalId", as: ExternalID.init)
         filter.emailPrefix = optionalValue("emailPrefix", as: EmailAddress.prefix)
-        filter.name = optionalValue("name") { $0.isEmpty ? nil : $0 }
+        filter.name = optionalValue("name", as: DisplayName.init)
         filter.provider = optionalChoice("provider", of: Provider.self)
         filter.subject = optionalValue("subject", as: ProviderSubject.init)
         filter.status = optionalChoice("status", of: Account.Status.self)

@@ -112,7 +112,7 @@ extension AccountFilter {
                 """
         }
         if let externalID { return "a.external_id = \(externalID.text)" }
-        if let name { return "lower(a.display_name) = lower(\(name))" }
+        if let name { return "lower(a.display_name) = lower(\(name.text))" }
         // The column's collation is by bytes, so that a prefix is a range. No address holds U+10FFFF.
         if let emailPrefix { return "a.email >= \(emailPrefix) AND a.email < \(emailPrefix + "\u{10FFFF}")" }
         return status == .disabled ? "a.status = 'disabled'" : "true"
@@ -120,7 +120,7 @@ extension AccountFilter {
 
     /// All conditions; repeating the indexed one costs nothing.
     fileprivate var allConditions: SQL {
-        let ofName: SQL = if let name { "lower(a.display_name) = lower(\(name))" } else { "true" }
+        let ofName: SQL = if let name { "lower(a.display_name) = lower(\(name.text))" } else { "true" }
         let ofExternalID: SQL = if let externalID { "a.external_id = \(externalID.text)" } else { "true" }
         let ofStatus: SQL = if let status { "a.status = \(status.rawValue)" } else { "true" }
         let ofPrefix: SQL = if let emailPrefix { "starts_with(a.email, \(emailPrefix))" } else { "true" }

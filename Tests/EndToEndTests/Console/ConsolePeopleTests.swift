@@ -43,6 +43,22 @@ import Testing
         #expect(answer.html.text.contains("console+found@example.com"))
     }
 
+    @Test func `a name is found however it is written, at the console, by the API and by the command`() async throws {
+        let created = try await world.newAccount("console-written")
+        let (id, bearer) = (try created.accountID(), try created.bearer())
+        try await service.send("PATCH", "/v1/account", ["displayName": "Zoe\u{308}  Wri\u{AD}tten"], bearer: bearer)
+            .expecting(200)
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        let key = try await world.adminKey("read")
+        for text in ["Zoe\u{308}  Wri\u{AD}tten", "Zo\u{EB}\u{3000}Wri\u{AD}tten\u{200B}", "ZO\u{EB} WRI\u{AD}TTEN"] {
+            #expect(try await Self.found(text, visit) == [id], "\(text)")
+            let list = try await service.administer(
+                "GET", "/admin/v1/accounts?name=\(FormEncoding.encode(text))", bearer: key)
+            #expect(list.json?["items"]?.elements?.compactMap { $0["accountId"]?.string } == [id], "\(text)")
+            #expect(try await world.run(["account", "find", text]).output.contains(id), "\(text)")
+        }
+    }
+
     @Test func `a long list goes on at Next, each account once`() async throws {
         try await scratch.execute(
             """

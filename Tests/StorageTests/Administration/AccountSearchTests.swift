@@ -43,9 +43,12 @@ extension AccountCrowd: TestFixture {
             ("disabled google", { ($0.status, $0.provider) = (.disabled, .google) }, []),
             ("email", { $0.email = EmailAddress("User7@Example.com") }, [7]),
             ("another's email", { $0.email = EmailAddress("user9@example.com") }, []),
-            ("email of another name", { ($0.email, $0.name) = (EmailAddress("user7@example.com"), "kim 8") }, []),
-            ("whole name in any case", { $0.name = "kIM 17" }, [17]),
-            ("part of a name", { $0.name = "Kim 1" }, [1]),
+            (
+                "email of another name",
+                { ($0.email, $0.name) = (EmailAddress("user7@example.com"), DisplayName("kim 8")) }, []
+            ),
+            ("whole name in any case", { $0.name = DisplayName("kIM 17") }, [17]),
+            ("part of a name", { $0.name = DisplayName("Kim 1") }, [1]),
             ("subject", { $0.subject = ProviderSubject("subject-31") }, [31]),
             ("part of a subject", { $0.subject = ProviderSubject("subject-") }, []),
             (
@@ -65,7 +68,7 @@ extension AccountCrowd: TestFixture {
             ("wildcards", { $0.emailPrefix = "user%" }, []),
             ("one wildcard", { $0.emailPrefix = "user_9" }, []),
             ("a quote", { $0.emailPrefix = "'" }, []),
-            ("a wildcard for a name", { $0.name = "Kim %" }, []),
+            ("a wildcard for a name", { $0.name = DisplayName("Kim %") }, []),
         ]
         for (name, change, expected) in cases {
             for limit in [3, 200] {

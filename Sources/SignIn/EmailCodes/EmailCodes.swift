@@ -64,9 +64,22 @@ package struct EmailCodes: Sendable {
         return String(repeating: "0", count: Int(code.length.rawValue) - digits.utf8.count) + digits
     }
 
-    /// Whether the typed text is this code. Spaces between the digits don't count.
+    /// Whether the typed text is this code.
     func matches(_ typed: String, _ code: EmailCode) -> Bool {
         guard let digits = digits(of: code) else { return false }
-        return constantTimeEquals(typed.utf8.filter { $0 != 0x20 }, Array(digits.utf8))
+        return constantTimeEquals(Self.plain(typed), Array(digits.utf8))
+    }
+
+    /// A typed code with the digits of ASCII: keyboards of other scripts have some of their own, and a copy from a mail may
+    /// bring white space and marks of direction along.
+    private static func plain(_ typed: String) -> [UInt8] {
+        typed.unicodeScalars.flatMap { scalar -> [UInt8] in
+            let properties = scalar.properties
+            if properties.isWhitespace || properties.generalCategory == .format { return [] }
+            guard properties.numericType == .decimal,
+                let value = properties.numericValue.flatMap({ UInt8(exactly: $0) })
+            else { return Array(String(scalar).utf8) }
+            return [UInt8(ascii: "0") &+ value]
+        }
     }
 }

@@ -128,6 +128,21 @@ import Testing
         _ = try await fixture.signIn(Self.email, code: " \(code.prefix(3)) \(code.suffix(3)) ")
     }
 
+    @Test(arguments: [0x660, 0x6F0, 0x966, 0xFF10, 0x1D7CE] as [UInt32])
+    func `the digits of a code may be of any script, with spaces and marks of any kind between them`(
+        zero: UInt32
+    ) async throws {
+        _ = try await fixture.member(Self.email)
+        let code = try await fixture.code(.signIn, for: Self.email)
+        let digits = String(
+            String.UnicodeScalarView(code.utf8.compactMap { Unicode.Scalar(zero + UInt32($0) - 0x30) }))
+        try await expectFailure("invalidCredentials") {
+            try await fixture.signIn(Self.email, code: digits + digits.suffix(1))
+        }
+        _ = try await fixture.signIn(
+            Self.email, code: "\u{2066}\(digits.prefix(3))\u{A0}\u{200B}\(digits.suffix(3))\u{2069}\u{3000}")
+    }
+
     @Test func `a code whose key left the key ring is wrong`() async throws {
         _ = try await fixture.member(Self.email)
         let code = try await fixture.code(.signIn, for: Self.email)

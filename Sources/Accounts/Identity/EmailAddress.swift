@@ -47,14 +47,6 @@ package struct EmailAddress: ExactString {
         self.text = normalised == bytes ? address : String(decoding: normalised, as: UTF8.self)
     }
 
-    /// The beginning of the normalised addresses that begin like this; `nil` for nothing. Folded like an ASCII local
-    /// part.
-    package static func prefix(_ text: String) -> String? {
-        guard !text.isEmpty, text.utf8.count <= maximumBytes else { return nil }
-        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return text }
-        return String(decoding: text.utf8.map(\.asciiLowercased), as: UTF8.self)
-    }
-
     /// The domain, lower-case ASCII.
     package var domain: String {
         guard let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return "" }

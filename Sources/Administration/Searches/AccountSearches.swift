@@ -93,7 +93,7 @@ extension AccountFilter {
         }
         if let externalID = ExternalID(text) { add { $0.externalID = externalID } }
         if let name = DisplayName(text) { add { $0.name = name } }
-        if let prefix = EmailAddress.prefix(text) { add { $0.emailPrefix = prefix } }
+        if let prefix = EmailPrefix(text) { add { $0.emailPrefix = prefix } }
         return readings
     }
 }

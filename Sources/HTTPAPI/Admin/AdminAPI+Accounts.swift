@@ -54,7 +54,7 @@ extension Fields {
         var filter = AccountFilter()
         filter.email = optionalValue("email", as: EmailAddress.init)
         filter.externalID = optionalValue("externalId", as: ExternalID.init)
-        filter.emailPrefix = optionalValue("emailPrefix", as: EmailAddress.prefix)
+        filter.emailPrefix = optionalValue("emailPrefix", as: EmailPrefix.init)
         filter.name = optionalValue("name", as: DisplayName.init)
         filter.provider = optionalChoice("provider", of: Provider.self)
         filter.subject = optionalValue("subject", as: ProviderSubject.init)

@@ -13,7 +13,7 @@ package import Postgres
 /// | `subject` | the identities with it | account |
 /// | `externalId` | the ids in systems before | account |
 /// | `name` | the lower-case name | account |
-/// | `emailPrefix` | the addresses with this prefix | address |
+/// | `emailPrefix` | the addresses with this prefix; where its capitals may be meant, first those that have them | address |
 /// | `status=disabled` | the disabled accounts | account |
 /// | else | all accounts | account |
 package struct AccountSearch: Sendable {
@@ -29,15 +29,32 @@ package struct AccountSearch: Sendable {
     package func list(
         _ filter: AccountFilter, after cursor: AccountCursor?, limit: Int
     ) async throws(PostgresError) -> Page<AccountRecord, AccountCursor> {
-        let page: Page<AccountCursor, AccountCursor> = try await database.scannedPage(
+        var found: [AccountCursor] = []
+        var next: AccountCursor?
+        for scan in filter.scans where next == nil {
+            // Behind a full page one row more says whether the list goes on.
+            let page = try await self.scan(scan, after: cursor, limit: max(1, limit - found.count))
+            if found.count < limit {
+                found += page.items
+                next = page.next
+            } else {
+                next = page.items.isEmpty ? page.next : found.last
+            }
+        }
+        let records = try await records(found.map(\.id))
+        return Page(items: found.compactMap { records[$0.id] }, next: next)
+    }
+
+    private func scan(
+        _ filter: AccountFilter, after cursor: AccountCursor?, limit: Int
+    ) async throws(PostgresError) -> Page<AccountCursor, AccountCursor> {
+        try await database.scannedPage(
             AccountSearch.statement(filter, after: cursor, limit: limit), limit: limit, cursor: \.self
         ) { row throws(PostgresError) in
             let (id, email, isMatch) = try row.decode(AccountID.self, String?.self, Bool.self)
             let byEmail = filter.isOrderedByEmail ? email.flatMap(EmailAddress.stored) : nil
             return (item: AccountCursor(id: id, email: byEmail), isMatch: isMatch)
         }
-        let records = try await records(page.items.map(\.id))
-        return Page(items: page.items.compactMap { records[$0.id] }, next: page.next)
     }
 
     package func account(_ id: AccountID) async throws(PostgresError) -> AccountRecord? {
@@ -93,6 +110,16 @@ package struct AccountSearch: Sendable {
 }
 
 extension AccountFilter {
+    /// The searches of an index that make up the list, one behind the other.
+    fileprivate var scans: [AccountFilter] {
+        guard isOrderedByEmail, let emailPrefix else { return [self] }
+        return emailPrefix.parts.map { part in
+            var filter = self
+            filter.emailPrefix = part
+            return filter
+        }
+    }
+
     /// Whether the list is ordered by address.
     fileprivate var isOrderedByEmail: Bool {
         email == nil && identityEmail == nil && subject == nil && externalID == nil && name == nil && emailPrefix != nil
@@ -114,7 +141,9 @@ extension AccountFilter {
         if let externalID { return "a.external_id = \(externalID.text)" }
         if let name { return "lower(a.display_name) = lower(\(name.text))" }
         // The column's collation is by bytes, so that a prefix is a range. No address holds U+10FFFF.
-        if let emailPrefix { return "a.email >= \(emailPrefix) AND a.email < \(emailPrefix + "\u{10FFFF}")" }
+        if let first = emailPrefix?.texts.first, let last = emailPrefix?.texts.last {
+            return "a.email >= \(first) AND a.email < \(last + "\u{10FFFF}")"
+        }
         return status == .disabled ? "a.status = 'disabled'" : "true"
     }
 
@@ -123,7 +152,7 @@ extension AccountFilter {
         let ofName: SQL = if let name { "lower(a.display_name) = lower(\(name.text))" } else { "true" }
         let ofExternalID: SQL = if let externalID { "a.external_id = \(externalID.text)" } else { "true" }
         let ofStatus: SQL = if let status { "a.status = \(status.rawValue)" } else { "true" }
-        let ofPrefix: SQL = if let emailPrefix { "starts_with(a.email, \(emailPrefix))" } else { "true" }
+        let ofPrefix: SQL = if let emailPrefix { "a.email ^@ ANY (\(emailPrefix.texts))" } else { "true" }
         let ofSubject: SQL = if let subject { "i.subject = \(subject.text)" } else { "true" }
         let ofIdentity: SQL =
             switch (provider, subject) {

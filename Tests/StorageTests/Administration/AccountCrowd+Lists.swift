@@ -43,10 +43,11 @@ extension AccountCrowd {
             "identityEmail": { $0.identityEmail = EmailAddress("relay\(middle + 1)@example.com") },
             "identityEmail of nobody": { $0.identityEmail = EmailAddress("nobody@example.com") },
             "email, name": { ($0.email, $0.name) = (EmailAddress("user1@example.com"), DisplayName("kim 1")) },
-            "emailPrefix of all": { $0.emailPrefix = "user" }, "emailPrefix": { $0.emailPrefix = "user12" },
-            "emailPrefix, status=disabled": { ($0.emailPrefix, $0.status) = ("user", .disabled) },
-            "emailPrefix, name of nobody": { ($0.emailPrefix, $0.name) = ("user", DisplayName("nobody")) },
-            "emailPrefix, provider": { ($0.emailPrefix, $0.provider) = ("user1", .google) },
+            "emailPrefix of all": { $0.emailPrefix = EmailPrefix("user") },
+            "emailPrefix": { $0.emailPrefix = EmailPrefix("user12") },
+            "emailPrefix, status=disabled": { ($0.emailPrefix, $0.status) = (EmailPrefix("user"), .disabled) },
+            "emailPrefix, name of nobody": { ($0.emailPrefix, $0.name) = (EmailPrefix("user"), DisplayName("nobody")) },
+            "emailPrefix, provider": { ($0.emailPrefix, $0.provider) = (EmailPrefix("user1"), .google) },
             "subject": { $0.subject = subject }, "subject, provider": { ($0.subject, $0.provider) = (subject, .apple) },
         ]
         let cursor = AccountCursor(id: id(middle), email: EmailAddress("user\(middle + 1)@example.com"))

@@ -27,7 +27,7 @@ import Testing
         let search = AccountSearch(database: crowd.database)
         var filter = AccountFilter()
         // No account: the disabled ones are all Apple's.
-        (filter.emailPrefix, filter.provider, filter.status) = ("user", .google, .disabled)
+        (filter.emailPrefix, filter.provider, filter.status) = (EmailPrefix("user"), .google, .disabled)
         var cursor: AccountCursor?
         var pages = 0
         repeat {

@@ -57,17 +57,20 @@ extension AccountCrowd: TestFixture {
             ),
             ("subject at the other", { ($0.subject, $0.provider) = (ProviderSubject("subject-31"), .apple) }, []),
             ("subject, other status", { ($0.subject, $0.status) = (ProviderSubject("subject-31"), .disabled) }, []),
-            ("prefix", { $0.emailPrefix = "user1@" }, [1]),
+            ("prefix", { $0.emailPrefix = EmailPrefix("user1@") }, [1]),
             // By address: 1, 10, 100 to 108, 11, 110 …
             (
-                "prefix of many", { $0.emailPrefix = "user39" },
+                "prefix of many", { $0.emailPrefix = EmailPrefix("user39") },
                 [39, 390, 391, 392, 393, 394, 395, 396, 397, 398, 399].filter { $0 % 10 != 9 }
             ),
-            ("prefix and provider", { ($0.emailPrefix, $0.provider) = ("user39", .google) }, [391, 393, 395, 397]),
-            ("prefix and status", { ($0.emailPrefix, $0.status) = ("user", .disabled) }, disabled),
-            ("wildcards", { $0.emailPrefix = "user%" }, []),
-            ("one wildcard", { $0.emailPrefix = "user_9" }, []),
-            ("a quote", { $0.emailPrefix = "'" }, []),
+            (
+                "prefix and provider", { ($0.emailPrefix, $0.provider) = (EmailPrefix("user39"), .google) },
+                [391, 393, 395, 397]
+            ),
+            ("prefix and status", { ($0.emailPrefix, $0.status) = (EmailPrefix("user"), .disabled) }, disabled),
+            ("wildcards", { $0.emailPrefix = EmailPrefix("user%") }, []),
+            ("one wildcard", { $0.emailPrefix = EmailPrefix("user_9") }, []),
+            ("a quote", { $0.emailPrefix = EmailPrefix("'") }, []),
             ("a wildcard for a name", { $0.name = DisplayName("Kim %") }, []),
         ]
         for (name, change, expected) in cases {
@@ -96,9 +99,36 @@ extension AccountCrowd: TestFixture {
         try await crowd.database.execute("UPDATE accounts SET email = \(address) WHERE account_id = \(account)")
         let record = try #require(try await AccountSearch(database: crowd.database).account(account))
         #expect(record.account.email?.text == address)
-        let whole = try await numbers { $0.emailPrefix = "user3" }
+        let whole = try await numbers { $0.emailPrefix = EmailPrefix("user3") }
         #expect(whole.contains(33))
-        #expect(try await numbers(limit: 1) { $0.emailPrefix = "user3" } == whole)
+        #expect(try await numbers(limit: 1) { $0.emailPrefix = EmailPrefix("user3") } == whole)
+    }
+
+    @Test func `the beginning of an address may be of one that keeps its capitals, whose domain has none`()
+        async throws
+    {
+        let addresses = [
+            (31, "JÜRGEN@example.de"), (32, "JÄN@example.de"), (33, "jim@example.com"), (34, "jürgen@example.de"),
+        ]
+        for (number, address) in addresses {
+            let account: AccountID = crowd.id(number)
+            try await crowd.database.execute("UPDATE accounts SET email = \(address) WHERE account_id = \(account)")
+        }
+        let cases = [
+            ("J", [32, 31, 33, 34]), ("j", [33, 34]), ("JÜ", [31]), ("JÜRGEN@EXAMPLE", [31]), ("JIM@Exam", [33]),
+            ("JI", [33]), ("jü", [34]), ("J@", []),
+        ]
+        for (prefix, expected) in cases {
+            for limit in [1, 2, 3, 200] {
+                let found = try await numbers(limit: limit) { $0.emailPrefix = EmailPrefix(prefix) }
+                #expect(found == expected, "\(prefix), \(limit) a page")
+            }
+        }
+        // Beside another condition that has an index, both are meant as well.
+        let beside = try await numbers {
+            ($0.subject, $0.emailPrefix) = (ProviderSubject("subject-31"), EmailPrefix("J"))
+        }
+        #expect(beside == [31])
     }
 
     @Test func `a subject is found in every realm`() async throws {

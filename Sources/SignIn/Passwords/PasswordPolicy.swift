@@ -22,10 +22,10 @@ package enum PasswordPolicy {
     private static func weakness(of password: String, for email: EmailAddress?) -> Weakness? {
         if let weakness = length(of: password) { return weakness }
         // What is hashed has to be as good: two letters of four bytes may be the fancy forms of two in ASCII.
-        let normal = PasswordSpellings(password).normal
-        if let weakness = length(of: normal) { return weakness }
-        let folded = String(decoding: normal.utf8.map(\.asciiLowercased), as: UTF8.self)
-        if let email, folded.hasSameBytes(as: email.text) { return .tooCommon }
+        let spellings = PasswordSpellings(password)
+        if let weakness = length(of: spellings.normal) { return weakness }
+        if let email, spellings.all.contains(where: { EmailAddress.stored($0) == email }) { return .tooCommon }
+        let folded = String(decoding: spellings.normal.utf8.map(\.asciiLowercased), as: UTF8.self)
         guard let first = folded.utf8.first, !folded.utf8.allSatisfy({ $0 == first }) else { return .tooCommon }
         return CommonPasswords.list.contains(folded) ? .tooCommon : nil
     }

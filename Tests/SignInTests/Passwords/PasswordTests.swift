@@ -80,6 +80,16 @@ import Testing
         #expect(try await fixture.count("accounts") == 0)
     }
 
+    @Test(arguments: [
+        "kim@bücher.example", "KIM@BU\u{308}CHER.example", "kim@xn--bcher-kva.example", "ｋim@Bücher.example",
+    ])
+    func `an address is no password of its own account, however its domain is written`(password: String) async throws {
+        try await expectFailure("weakPassword") {
+            try await fixture.register("kim@bücher.example", password: password)
+        }
+        try await fixture.register("ada@bücher.example", password: password)
+    }
+
     @Test(arguments: ["8 bytes!", "pässwörter sind lang", String(repeating: "ab", count: 512)])
     func `8 to 1,024 bytes are accepted`(password: String) async throws {
         try await fixture.register("kim@example.com", password: password)

@@ -6,6 +6,10 @@ package import Postgres
 /// A row holds one time, `full_at`: when the whole allowance is available again. Each draw postpones it by the
 /// allowance's period divided by its count; a draw that would postpone it beyond now plus the period is refused. So a
 /// whole allowance may be drawn at once and is replenished evenly (the generic cell rate algorithm).
+///
+/// No draw is later than the database's time, so a process whose clock is ahead uses up nothing that the others share.
+/// What lies further ahead than a period of the database's time is read as being there: it is of a clock that was ahead
+/// and was set back, or of a period that was longer until the configuration changed.
 package struct RateLimitStore: Sendable {
     let database: Database
 
@@ -15,31 +19,38 @@ package struct RateLimitStore: Sendable {
     /// - Returns: `nil` when there was one, else the seconds after which there is one again.
     package func draw(_ key: [UInt8], count: Int, seconds: Int, by call: Call) async throws(PostgresError) -> Int64? {
         let interval = RateLimitStore.interval(count, seconds)
-        // A row whose `full_at` is later has nothing left.
-        let latest = Timestamp(microseconds: call.now.advanced(bySeconds: Int64(seconds)).microseconds - interval)
+        let now = RateLimitStore.now(call)
+        let latest = RateLimitStore.latest(count, seconds, by: call)
         let drawn = try await database.execute(
             """
             INSERT INTO rate_limits (limit_key, full_at, created_at)
-            SELECT \(key), \(call.now) + \(interval) * interval '1 microsecond', \(call.now)
+            SELECT \(key), \(now) + \(interval) * interval '1 microsecond', \(now)
             -- A draw that is refused does not wait for the row's lock.
             WHERE NOT EXISTS (SELECT FROM rate_limits WHERE limit_key = \(key) AND full_at > \(latest))
             ON CONFLICT (limit_key) DO UPDATE
-            SET full_at = GREATEST(rate_limits.full_at, \(call.now)) + \(interval) * interval '1 microsecond'
+            SET full_at = GREATEST(rate_limits.full_at, \(now)) + \(interval) * interval '1 microsecond'
             WHERE rate_limits.full_at <= \(latest)
             """)
         guard drawn == 0 else { return nil }
-        let rows = try await database.query(
-            "SELECT full_at FROM rate_limits WHERE limit_key = \(key)", as: Timestamp.self)
+        let furthest: SQL = "clock_timestamp() + \(Int64(seconds)) * interval '1 second'"
+        let waits = try await database.query(
+            """
+            WITH cut AS (
+                UPDATE rate_limits
+                SET full_at = \(furthest)
+                WHERE limit_key = \(key) AND full_at > \(furthest)
+            )
+            SELECT ceil(extract(epoch FROM LEAST(full_at, \(furthest)) - (\(latest))))::bigint
+            FROM rate_limits
+            WHERE limit_key = \(key)
+            """, as: Int64.self)
         // Put back or deleted since: the next draw succeeds.
-        guard let fullAt = rows.first else { return 1 }
-        return max(1, (fullAt.microseconds - latest.microseconds + 999_999) / 1_000_000)
+        return max(1, waits.first ?? 1)
     }
 
     /// Whether the allowance is used up.
     package func isUsedUp(_ key: [UInt8], count: Int, seconds: Int, by call: Call) async throws(PostgresError) -> Bool {
-        let latest = Timestamp(
-            microseconds: call.now.advanced(bySeconds: Int64(seconds)).microseconds
-                - RateLimitStore.interval(count, seconds))
+        let latest = RateLimitStore.latest(count, seconds, by: call)
         return try await database.execute(
             "SELECT FROM rate_limits WHERE limit_key = \(key) AND full_at > \(latest)") == 1
     }
@@ -62,5 +73,12 @@ package struct RateLimitStore: Sendable {
     /// The cost of one draw in microseconds, rounded down, so that `count` draws always fit into the period.
     private static func interval(_ count: Int, _ seconds: Int) -> Int64 {
         max(1, Int64(seconds) * 1_000_000 / Int64(max(1, count)))
+    }
+
+    private static func now(_ call: Call) -> SQL { "LEAST(\(call.now), clock_timestamp())" }
+
+    /// A row whose `full_at` is later has nothing left.
+    private static func latest(_ count: Int, _ seconds: Int, by call: Call) -> SQL {
+        "\(now(call)) + \(Int64(seconds) * 1_000_000 - interval(count, seconds)) * interval '1 microsecond'"
     }
 }

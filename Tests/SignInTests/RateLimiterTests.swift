@@ -273,6 +273,44 @@ private struct LimitedService: TestFixture {
         #expect(try await guess(Self.password, from: "172.16.0.0/24") == 90)
     }
 
+    // MARK: Clocks
+
+    /// Sets the processes' clock to the database's, whose goes on by as much as the test takes.
+    private func setClock() async throws { fixture.clock.set(to: try await fixture.storage.databaseTime().seconds) }
+
+    @Test func `a process whose clock is an hour ahead makes nobody wait longer`() async throws {
+        try await setClock()
+        fixture.clock.advance(by: 3600)
+        for _ in 0..<10 { #expect(try await guess() == nil) }
+        let there = try #require(try await guess())
+        try await setClock()
+        let here = try #require(try await guess())
+        #expect(60...120 ~= there && 60...120 ~= here, "\(there), \(here)")
+    }
+
+    @Test func `what a clock left that was a year ahead is over within the period`() async throws {
+        try await setClock()
+        #expect(try await guess() == nil)
+        _ = try await fixture.database.execute("UPDATE rate_limits SET full_at = full_at + interval '1 year'")
+        // Then as much is used up as can be, of the network first.
+        let network = try #require(try await guess())
+        let account = try #require(try await guess(from: "198.51.100.0/24"))
+        #expect(9...39 ~= network && 90...120 ~= account, "\(network), \(account)")
+        let kept = try await fixture.texts(
+            "SELECT count(*)::text FROM rate_limits WHERE full_at <= clock_timestamp() + interval '900 seconds'")
+        // The network's and the address's, and what the other network has drawn of its own.
+        #expect(kept == ["4"])
+    }
+
+    @Test(.fixture { try await LimitedService.run([.passwordPerAccount: .limit(count: 10, seconds: 864_000)], $0) })
+    func `a period that is made shorter is the shorter one at once`() async throws {
+        try await setClock()
+        for _ in 0..<10 { #expect(try await guess() == nil) }
+        let before = try #require(try await guess())
+        let after = try #require(try await guess(at: try process()))
+        #expect(before > 80_000 && 90...120 ~= after, "\(before), \(after)")
+    }
+
     // MARK: Rows
 
     @Test func `a row names nobody`() async throws {

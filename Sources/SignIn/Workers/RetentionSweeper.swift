@@ -27,8 +27,8 @@ package final class RetentionSweeper: Sendable {
     private let clockDifference = Gauge(label: "countersign_clock_difference_seconds")
     /// Whether the last round was skipped because the clocks differ.
     private let isPaused = Mutex(false)
-    /// The last session that was scanned.
-    private let lastScanned = Mutex<SessionID?>(nil)
+    /// The last session of each scan.
+    private let lastScanned = Mutex<[SessionScan: SessionID]>([:])
 
     package init(database: ServiceDatabase, lifetimes: SessionLifetimes, clock: any WallClock, logger: Logger) {
         self.database = database
@@ -134,11 +134,19 @@ package final class RetentionSweeper: Sendable {
 
     private func sweepSessions(at now: Timestamp) async throws -> Int {
         let old = now.advanced(bySeconds: -Lifetimes.endedSessionRetentionSeconds)
-        let ended = try await database.sessions.deleteEnded(before: old, limit: RetentionSweeper.batch)
-        let scan = try await database.sessions.deleteExpired(
-            before: old, openedBefore: old.advanced(bySeconds: -lifetimes.shortest),
-            after: lastScanned.withLock(\.self), page: RetentionSweeper.page)
-        lastScanned.withLock { $0 = scan.last }
-        return ended + scan.deleted
+        var deleted = try await database.sessions.deleteEnded(before: old, limit: RetentionSweeper.batch)
+        for scan in SessionScan.allCases {
+            let shortest =
+                switch scan {
+                case .all: lifetimes.shortest
+                case .browsers: min(lifetimes.shortest, Lifetimes.webSessionIdleSeconds)
+                }
+            let page = try await database.sessions.deleteExpired(
+                scan, before: old, openedBefore: old.advanced(bySeconds: -shortest),
+                after: lastScanned.withLock { $0[scan] }, page: RetentionSweeper.page)
+            lastScanned.withLock { $0[scan] = page.last }
+            deleted += page.deleted
+        }
+        return deleted
     }
 }

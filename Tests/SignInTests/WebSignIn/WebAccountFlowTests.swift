@@ -27,6 +27,28 @@ import Testing
         #expect(session.accountID == account.account.id && session.methods == [.password])
     }
 
+    @Test func `a browser that is not used again leaves nothing a week after its session's end`() async throws {
+        _ = try await fixture.register("lee@example.com")
+        let ofApps = try await fixture.count("sessions")
+        func enter() async throws {
+            _ = try await fixture.enter("lee@example.com", in: try await fixture.openAccountFlow()).cookie
+        }
+        try await enter()
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
+        func left() async throws -> [Int64] {
+            _ = try await sweeper.sweep()
+            return [try await fixture.count("web_sessions"), try await fixture.count("sessions") - ofApps]
+        }
+        fixture.clock.advance(by: 7 * 86_400)
+        try await enter()
+        fixture.clock.advance(by: 600)
+        #expect(try await left() == [2, 2])
+        fixture.clock.advance(by: 1)
+        #expect(try await left() == [1, 1])
+        fixture.clock.advance(by: 7 * 86_400)
+        #expect(try await left() == [0, 0])
+    }
+
     @Test func `an unknown person creates an account`() async throws {
         let flow = try await fixture.openAccountFlow()
         let (page, link) = try await fixture.sign(in: flow, at: .apple).link

@@ -57,7 +57,7 @@ package struct ServiceDatabase: Sendable {
     package var inspection: DatabaseInspection { DatabaseInspection(database: pool) }
     package var personalData: PersonalData { PersonalData(database: pool) }
 
-    /// The clock of the database's machine, to compare this machine's with. Only the console's tables expire by it
+    /// The clock of the database's machine, to compare this machine's with, and for deletions that no sweep does
     /// (docs/decisions/0003-one-clock.md).
     package func databaseTime() async throws(PostgresError) -> Timestamp {
         let times = try await pool.query("SELECT clock_timestamp()", as: Timestamp.self)

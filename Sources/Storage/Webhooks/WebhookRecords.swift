@@ -76,7 +76,7 @@ extension WebhookStore {
         return Page(failures, limit: limit, cursor: \.event.id)
     }
 
-    /// The oldest position of which a delivery may yet need the event.
+    /// The oldest position of which a delivery may yet need the event. What was given up is kept by itself.
     package func oldestNeeded() async throws(PostgresError) -> FeedPosition? {
         try await database.query(
             """
@@ -86,8 +86,7 @@ extension WebhookStore {
                     SELECT min(s.position)
                     FROM webhook_streams s JOIN webhook_endpoints w ON w.name = s.endpoint
                     WHERE w.status = 'active' AND s.position < (SELECT last_position FROM feed_head)
-                ),
-                (SELECT min(position) FROM webhook_failures))
+                ))
             """, as: Int64?.self
         ).first?.map(FeedPosition.init)
     }

@@ -35,16 +35,16 @@ package struct WebhookStore: Sendable {
     // MARK: Endpoints
 
     /// Notes which endpoints the configuration has. A new one begins behind the last event; one that has not been in any for
-    /// a time is forgotten.
+    /// a time is forgotten: by the database's clock, or one that is ahead would forget those of other processes.
     package func note(_ names: [String], forgettingAfter seconds: Int64, by call: Call) async throws {
         try await database.change(by: call) { change in
             _ = try await change.execute(
                 """
-                INSERT INTO webhook_endpoints AS w (name, seen_at, created_at)
-                SELECT n.name, \(call.now), \(call.now)
+                INSERT INTO webhook_endpoints (name, seen_at, created_at)
+                SELECT n.name, clock_timestamp(), \(call.now)
                 FROM unnest(\(names)) AS n (name)
                 ORDER BY n.name
-                ON CONFLICT (name) DO UPDATE SET seen_at = GREATEST(w.seen_at, EXCLUDED.seen_at)
+                ON CONFLICT (name) DO UPDATE SET seen_at = EXCLUDED.seen_at
                 """)
             for name in names {
                 _ = try await change.execute(
@@ -56,7 +56,7 @@ package struct WebhookStore: Sendable {
                     """)
             }
             _ = try await change.execute(
-                "DELETE FROM webhook_endpoints WHERE seen_at < \(call.now.advanced(bySeconds: -seconds))")
+                "DELETE FROM webhook_endpoints WHERE seen_at < clock_timestamp() - \(seconds) * interval '1 second'")
         }
     }
 

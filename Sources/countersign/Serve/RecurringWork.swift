@@ -89,7 +89,7 @@ extension RecurringWork {
                 try await mailWorker.sendNext()
             }
         }
-        let feed = FeedKeeper(store: database.feed, webhooks: database.webhooks, clock: clock, logger: logger)
+        let feed = FeedKeeper(database: database, logger: logger)
         let claiming =
             revoking + [sending].compactMap(\.self) + [
                 // A provider's event takes effect within a second.

@@ -40,31 +40,32 @@ package struct EmailReplacementStore: Sendable {
     }
 
     /// Stores the address that takes the place of the account's in a day, and notifies every mailbox of the account. A
-    /// request that is pending already is replaced, and the day begins again.
+    /// request that is pending already is replaced, and the day begins again. It is none shorter by the database's clock,
+    /// which the sweep that carries it out agrees with.
     package func request(
         _ email: EmailAddress, for id: AccountID, reason: String, by call: Call
     ) async throws -> EmailReplacement {
-        let replacement = EmailReplacement(
-            email: email, requestedAt: call.now,
-            dueAt: call.now.advanced(bySeconds: Lifetimes.emailReplacementDelaySeconds),
-            requestedBy: call.origin.actorName)
-        return try await database.change(by: call) { change in
+        try await database.change(by: call) { change in
             guard let account = try await change.accounts.lock(id) else { throw Refusal.accountNotFound }
             guard account.status == .active else { throw Refusal.accountDisabled }
             guard account.email != email else { throw Refusal.emailUnchanged }
             guard try await change.emailReplacements.isFree(email) else { throw Refusal.emailTaken }
-            _ = try await change.execute(
+            let dueAt = try await change.query(
                 """
                 INSERT INTO email_replacements (account_id, email, requested_by, request_id, language, due_at, created_at)
                 VALUES (\(id), \(email.text), \(call.origin.actorName), \(call.origin.requestID), \(call.origin.mailLanguage),
-                    \(replacement.dueAt), \(call.now))
+                    GREATEST(\(call.now), clock_timestamp())
+                        + \(Lifetimes.emailReplacementDelaySeconds) * interval '1 second',
+                    \(call.now))
                 ON CONFLICT (account_id) DO UPDATE
                 SET email = EXCLUDED.email, requested_by = EXCLUDED.requested_by, request_id = EXCLUDED.request_id,
                     language = EXCLUDED.language, due_at = EXCLUDED.due_at, created_at = EXCLUDED.created_at
-                """)
+                RETURNING due_at
+                """, as: Timestamp.self)[0]
             try await change.record(.emailReplacementRequested, accountID: id, reason: reason)
             try await change.mail.notify(account.mailboxes, of: .emailReplacementRequested)
-            return replacement
+            return EmailReplacement(
+                email: email, requestedAt: call.now, dueAt: dueAt, requestedBy: call.origin.actorName)
         }
     }
 

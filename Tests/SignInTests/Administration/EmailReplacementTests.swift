@@ -45,6 +45,18 @@ import Testing
         #expect(try await fixture.isPending())
     }
 
+    @Test func `a day is one of the database's where the clock of the request is behind`() async throws {
+        let kim = try await fixture.member()
+        let present = try await people.storage.databaseTime()
+        people.clock.set(to: present.seconds - 12 * 3_600)
+        let replacement = try await fixture.request(for: kim)
+        #expect(replacement.dueAt >= present.advanced(bySeconds: Fixture.day))
+        #expect(try await people.account(kim).emailReplacement?.dueAt == replacement.dueAt)
+        people.clock.set(to: present.seconds + Fixture.day - 1)
+        try await fixture.sweep()
+        #expect(try await fixture.isPending())
+    }
+
     @Test func `an address that was only claimed is not notified, for it may be anybody's`() async throws {
         let kim = try await people.register(Fixture.old)
         _ = try await people.bind(.google("g-1", SignInFixture.email(Fixture.work)), kim.session.credential)

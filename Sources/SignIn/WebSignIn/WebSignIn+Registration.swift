@@ -28,13 +28,18 @@ extension WebSignIn {
         }
     }
 
-    /// Mails the code once more.
+    /// Mails the code once more, or another one where its tries are used up. What was typed is kept for as long as that is good.
     package func mailRegistrationCode(in reference: FlowReference, by call: Call) async throws(SignInFailure) {
         try await steps.counting(.mailCode) { () throws(SignInFailure) in
             guard let registration = try await registration(in: reference, by: call) else {
                 throw .missingCredential("password")
             }
             try await mail(registration, of: reference.id, by: call)
+            try await stored {
+                try await registrations.prolong(
+                    registration, in: reference.id, of: reference.browser.hash,
+                    codesOf: Self.codeHash(of: reference.id), by: call)
+            }
         }
     }
 

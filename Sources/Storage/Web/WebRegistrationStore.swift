@@ -40,6 +40,31 @@ package struct WebRegistrationStore: Sendable {
             """) == 1
     }
 
+    /// Keeps it, and its flow, for as long as the code is good that was mailed for it last.
+    ///
+    /// - Parameter hash: by which its codes differ from others for the same address.
+    package func prolong(
+        _ registration: WebRegistration, in flow: WebFlowID, of browser: SecretHash, codesOf hash: SecretHash,
+        by call: Call
+    ) async throws(PostgresError) {
+        let codes = EmailCodeSlot(email: registration.email, purpose: .register, ticketHash: hash)
+        _ = try await database.execute(
+            """
+            WITH open AS (
+                UPDATE web_flows f
+                SET expires_at = GREATEST(f.expires_at, c.expires_at)
+                FROM mailed_codes c
+                WHERE f.flow_id = \(flow) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen)
+                    AND f.expires_at > \(call.now) AND \(codes.condition)
+                RETURNING f.flow_id, c.expires_at AS code_expires_at
+            )
+            UPDATE web_registrations r
+            SET expires_at = GREATEST(r.expires_at, o.code_expires_at)
+            FROM open o
+            WHERE r.flow_id = o.flow_id
+            """)
+    }
+
     package func registration(in flow: WebFlowID, by call: Call) async throws -> WebRegistration? {
         let rows = try await database.query(
             """

@@ -37,6 +37,36 @@ import Testing
         #expect(try await left() == 0)
     }
 
+    @Test func `what was typed waits for the code that took the place of a mistyped one, and no longer`() async throws {
+        let flow = try await fixture.openAccountFlow()
+        try await register("kim@example.com", in: flow)
+        @Sendable func confirm(_ code: String) async throws -> WebStep {
+            try await fixture.web.confirmRegistration(code: code, in: fixture.reference(flow), by: fixture.call)
+        }
+        func mailAgain() async throws {
+            try await fixture.web.mailRegistrationCode(in: fixture.reference(flow), by: fixture.call)
+        }
+        let first = try await fixture.mailedCode(.register, to: "kim@example.com")
+        fixture.clock.advance(by: 300)
+        // The same code again: nothing is put off.
+        try await mailAgain()
+        let ends: SQL = "web_registrations r JOIN web_flows f ON f.flow_id = r.flow_id AND f.expires_at = r.expires_at"
+        let end = fixture.clock.now().advanced(bySeconds: 300)
+        #expect(try await fixture.count("\(ends) WHERE r.expires_at = \(end)") == 1)
+        fixture.clock.advance(by: 240)
+        for _ in 0..<5 {
+            try await expectFailure("invalidCredentials") { try await confirm(SignInFixture.wrong(first)) }
+        }
+        try await mailAgain()
+        let second = try await fixture.mailedCode(.register, to: "kim@example.com")
+        #expect(second != first)
+        fixture.clock.advance(by: 599)
+        _ = try await fixture.base.sweeper.sweep()
+        #expect(try await fixture.count(ends) == 1)
+        _ = try await confirm(second).cookie
+        #expect(try await fixture.count("accounts") == 1)
+    }
+
     @Test(arguments: [true, false])
     func `the feed has who registers, also in the place of who only claimed the address`(isClaimed: Bool) async throws {
         if isClaimed { try await fixture.register("kim@example.com") }

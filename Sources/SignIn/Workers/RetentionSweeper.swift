@@ -100,7 +100,8 @@ package final class RetentionSweeper: Sendable {
             },
             {
                 try await self.database.mails.deleteExpired(
-                    before: now.advanced(bySeconds: -Lifetimes.failedMailRetentionSeconds), limit: batch)
+                    before: now.advanced(bySeconds: -Lifetimes.failedMailRetentionSeconds), pendingBefore: old,
+                    limit: batch)
             },
             {
                 try await self.database.providerEvents.forgetUnknownSubjects(by: call, limit: batch)

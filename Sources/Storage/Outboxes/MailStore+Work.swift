@@ -172,9 +172,21 @@ extension MailStore {
         try await outbox.backlog()
     }
 
-    /// Deletes mails that expired before `time`: those that were given up, and those still pending because mail has
-    /// been switched off.
-    package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.delete(from: "outbox", where: "kind = 'mail' AND expires_at < \(time)", limit: limit)
+    /// Deletes mails by their expiry: those that were given up, and, earlier, those that nobody has given up because mail has
+    /// been switched off. These have their recipient still.
+    ///
+    /// - Returns: how many, at most `limit` of each.
+    package func deleteExpired(
+        before time: Timestamp, pendingBefore pending: Timestamp, limit: Int
+    ) async throws(PostgresError) -> Int {
+        let old = try await database.delete(
+            from: "outbox", where: "kind = 'mail' AND expires_at < \(time)", limit: limit)
+        // No attempt is due later than the expiry, and those that are due have an index.
+        let waiting = try await database.delete(
+            from: "outbox",
+            where: """
+                kind = 'mail' AND status = 'pending' AND next_attempt_at < \(pending) AND expires_at < \(pending)
+                """, limit: limit)
+        return old + waiting
     }
 }

@@ -267,11 +267,17 @@ import Testing
         #expect(try await fixture.storage.revocations.backlog().pending == 1)
         try await fixture.enqueue("password_changed", to: "rcpt-550@example.com")
 
-        // Two have failed; the third was never sent.
+        // Two have failed; the third is sent by nobody, and its recipient goes an hour after it expired.
         let sweeper = fixture.storage.sweeper(clock: fixture.clock)
-        fixture.clock.advance(by: Lifetimes.noticeSeconds + 30 * 86_400)
+        fixture.clock.advance(by: Lifetimes.noticeSeconds + 3_600)
         _ = try await sweeper.sweep()
         #expect(try await fixture.rows().count == 4)
+        fixture.clock.advance(by: 1)
+        _ = try await sweeper.sweep()
+        #expect(try await fixture.rows().map(\.recipient) == [nil, nil, nil])
+        fixture.clock.advance(by: 30 * 86_400 - 3_601)
+        _ = try await sweeper.sweep()
+        #expect(try await fixture.rows().count == 3)
         fixture.clock.advance(by: 1)
         _ = try await sweeper.sweep()
         #expect(try await fixture.rows().map(\.error) == ["http_503"])

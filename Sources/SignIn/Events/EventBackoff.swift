@@ -8,7 +8,11 @@ import Synchronization
 package final class EventBackoff: Sendable {
     private struct Delay {
         var seconds: Int64
-        var until: Timestamp
+        var since: Timestamp
+        var until: Timestamp { since.advanced(bySeconds: seconds) }
+
+        /// A clock that was set back ends the wait.
+        func isOver(at now: Timestamp) -> Bool { now < since || until <= now }
     }
 
     private static let longestDelay: Int64 = 300
@@ -22,7 +26,7 @@ package final class EventBackoff: Sendable {
         delays.withLock { delays in
             // An event that is long overdue would have been retried: another process has processed it.
             delays = delays.filter { $0.value.until.advanced(bySeconds: EventBackoff.longestDelay) > now }
-            return delays.compactMap { $0.value.until > now ? $0.key : nil }
+            return delays.compactMap { $0.value.isOver(at: now) ? nil : $0.key }
         }
     }
 
@@ -30,7 +34,7 @@ package final class EventBackoff: Sendable {
     func postpone(_ id: ProviderEventID, at now: Timestamp) {
         delays.withLock { delays in
             let seconds = min(delays[id].map { $0.seconds * 2 } ?? 1, EventBackoff.longestDelay)
-            delays[id] = Delay(seconds: seconds, until: now.advanced(bySeconds: seconds))
+            delays[id] = Delay(seconds: seconds, since: now)
         }
     }
 

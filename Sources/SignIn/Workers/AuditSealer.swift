@@ -72,8 +72,8 @@ package final class AuditSealer: Sendable {
                 guard let head, head.number > known.number || head == known else { return (false, false) }
             }
             seen.head = head
-            let due = seen.headLoggedAt?.advanced(bySeconds: AuditSealer.headLogInterval)
-            guard head != nil, due.map({ now >= $0 }) ?? true else { return (true, false) }
+            guard head != nil, Self.isLogDue(AuditSealer.headLogInterval, after: seen.headLoggedAt, at: now)
+            else { return (true, false) }
             seen.headLoggedAt = now
             return (true, true)
         }
@@ -98,9 +98,15 @@ package final class AuditSealer: Sendable {
         }
     }
 
+    /// A clock that was set back ends the wait.
+    private static func isLogDue(_ interval: Int64, after last: Timestamp?, at now: Timestamp) -> Bool {
+        guard let last else { return true }
+        return now < last || now >= last.advanced(bySeconds: interval)
+    }
+
     private func logHalt(_ halt: AuditHalt, at now: Timestamp) {
         let isDue = haltLoggedAt.withLock { last in
-            if let last, now < last.advanced(bySeconds: AuditSealer.haltLogInterval) { return false }
+            guard Self.isLogDue(AuditSealer.haltLogInterval, after: last, at: now) else { return false }
             last = now
             return true
         }

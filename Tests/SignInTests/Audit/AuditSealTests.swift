@@ -246,6 +246,10 @@ import Testing
         #expect(Self.haltMessages(log).isEmpty)
         // The head is logged once an hour, for operators that keep the log apart from the database.
         #expect(log.lines.count { $0.contains("audit trail sealed up to head") } == 1)
+        // A clock that is set back delays no line by as much.
+        fixture.clock.advance(by: -86_400)
+        #expect(try await sealer.round() == false)
+        #expect(log.lines.count { $0.contains("audit trail sealed up to head") } == 2)
 
         try await fixture.tamper("DELETE FROM audit_head")
         for _ in 0..<3 { #expect(try await sealer.round() == false) }
@@ -256,6 +260,9 @@ import Testing
         fixture.clock.advance(by: 1)
         #expect(try await sealer.round() == false)
         #expect(Self.haltMessages(log).count == 2)
+        fixture.clock.advance(by: -86_400)
+        for _ in 0..<3 { #expect(try await sealer.round() == false) }
+        #expect(Self.haltMessages(log).count == 3)
     }
 
     /// An attacker who deletes seals and head could have the changed trail sealed again, and nothing in it would show it.

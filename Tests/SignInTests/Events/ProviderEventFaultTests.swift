@@ -281,6 +281,19 @@ import Testing
         #expect(try await !fixture.isOpen(kim))
     }
 
+    @Test func `an event that failed before the clock was set back is tried again at once`() async throws {
+        _ = try await fixture.account(.apple)
+        try await fixture.events.take(fixture.apple("consent-revoked", id: "e1"), from: .apple)
+        try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
+        #expect(try await fixture.events.processPending() == 1)
+        #expect(try await fixture.events.processPending() == 0)
+        fixture.advance(by: -3_600)
+        #expect(try await fixture.events.processPending() == 1)
+        #expect(try await fixture.events.processPending() == 0)
+        fixture.advance(by: 2)
+        #expect(try await fixture.events.processPending() == 1)
+    }
+
     // MARK: Retention
 
     @Test func `an event that was acted on is kept for thirty days, and one that was not for ever`() async throws {

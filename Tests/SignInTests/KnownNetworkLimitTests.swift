@@ -167,7 +167,7 @@ import Testing
         _ = try await people.database.execute("DELETE FROM outbox WHERE template = 'bind_code'")
         var held: [Bool] = []
         for _ in 0..<2 {
-            let claimed = try await people.storage.mails.claim(by: .at(now), claimedUntil: now.advanced(bySeconds: 30))
+            let claimed = try await people.storage.mails.claim(by: .at(now), lease: 30)
             held += claimed.work.map { $0.holderProof != nil }
         }
         #expect(held.sorted { !$0 && $1 } == [false, true])

@@ -56,7 +56,7 @@ package struct MailWorker: Sendable {
     /// - Returns: whether there was one.
     package func sendNext() async throws -> Bool {
         let call = clock.call(by: .service)
-        let claimed = try await store.claim(by: call, claimedUntil: call.now.advanced(bySeconds: MailWorker.lease))
+        let claimed = try await store.claim(by: call, lease: MailWorker.lease)
         logger.report(claimed.unreadable, in: "outbox")
         for _ in claimed.unreadable { outcomes.count(.failed) }
         guard let mail = claimed.work.first else { return !claimed.unreadable.isEmpty }

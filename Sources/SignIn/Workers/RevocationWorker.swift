@@ -42,8 +42,7 @@ package struct RevocationWorker: Sendable {
     package func attemptDue(at provider: Provider) async throws -> Int {
         let call = clock.call(by: .service)
         let claimed = try await store.claim(
-            at: provider, by: call, claimedUntil: call.now.advanced(bySeconds: RevocationWorker.lease),
-            limit: RevocationWorker.batch)
+            at: provider, by: call, lease: RevocationWorker.lease, limit: RevocationWorker.batch)
         report(claimed.unreadable, at: provider)
         await attempt(claimed.work, isScheduled: true)
         return claimed.work.count + claimed.unreadable.count
@@ -60,8 +59,7 @@ package struct RevocationWorker: Sendable {
         do {
             while try await store.isPending(of: key), !Task.isCancelled {
                 let call = clock.call(by: .service)
-                let claimed = try await store.claim(
-                    of: key, by: call, claimedUntil: call.now.advanced(bySeconds: RevocationWorker.lease))
+                let claimed = try await store.claim(of: key, by: call, lease: RevocationWorker.lease)
                 report(claimed.unreadable, at: key.provider)
                 guard claimed.work.isEmpty else {
                     // In a task of its own: when the wait is cancelled, the attempt goes on and stores its outcome.

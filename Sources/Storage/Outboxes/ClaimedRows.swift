@@ -17,7 +17,9 @@ package struct ClaimedRows<Work: Sendable>: Sendable {
             switch row {
             case .success(let readable): work.append(readable)
             case .failure(let row):
-                unreadable.append(UnreadableRow(id: row.id, error: await session.namingTable(of: row.error)))
+                unreadable.append(
+                    UnreadableRow(
+                        id: row.id, attempt: row.attempt, error: await session.namingTable(of: row.error)))
             }
         }
         self.work = work
@@ -28,6 +30,8 @@ package struct ClaimedRows<Work: Sendable>: Sendable {
 /// A row with a value that this release doesn't know.
 package struct UnreadableRow: Error {
     package let id: RowID
+    /// The number of the attempt that it was claimed for, of a row of the outbox.
+    let attempt: Int32?
     /// With table and column.
     package let error: PostgresError
 
@@ -40,15 +44,20 @@ package typealias RowID = Identifier<UnreadableRow>
 
 extension PostgresRow {
     /// The work in a claimed row, whose first column is its primary key.
+    ///
+    /// - Parameter attempt: the column with the number of the attempt, if it has one.
     func claimed<Work>(
-        file: StaticString = #fileID, line: UInt = #line, _ read: (PostgresRow) throws(PostgresError) -> Work
+        attempt: Int? = nil, file: StaticString = #fileID, line: UInt = #line,
+        _ read: (PostgresRow) throws(PostgresError) -> Work
     ) throws(PostgresError) -> Result<Work, UnreadableRow> {
         do throws(PostgresError) {
             return .success(try read(self))
         } catch {
             var located = error
             located.location = CodeLocation(file: file, line: line).description
-            return .failure(UnreadableRow(id: try RowID(from: self[0]), error: located))
+            var number: Int32?
+            if let attempt { number = try Int32(from: self[attempt]) }
+            return .failure(UnreadableRow(id: try RowID(from: self[0]), attempt: number, error: located))
         }
     }
 }

@@ -51,15 +51,17 @@ package struct ClaimedMail: Sendable {
 ///                  └─────postpone─────┘      └──refused or expired──▶ failed, without its recipient ──▶ deleted
 /// ```
 extension MailStore {
-    /// Claims the mail that is to be sent next, until `claimedUntil`: the code that has been due for longest, or else the
-    /// notice. A person waits for a code, and notices may be many.
+    /// Claims the mail that is to be sent next: the code that has been due for longest, or else the notice. A person waits
+    /// for a code, and notices may be many.
     ///
     /// The code and the accounts are looked up with it: by now the code may be spent or replaced, and the address may
     /// belong to no account. Whether a mail is enqueued never depends on that.
-    package func claim(by call: Call, claimedUntil: Timestamp) async throws(PostgresError) -> ClaimedRows<ClaimedMail> {
+    ///
+    /// - Parameter lease: the seconds after which it is free again.
+    package func claim(by call: Call, lease: Int64) async throws(PostgresError) -> ClaimedRows<ClaimedMail> {
         let rows = try await database.query(
             """
-            \(claiming(by: call, until: claimedUntil))
+            \(claiming(by: call, lease: lease))
             SELECT c.message_id, c.attempts, c.failures, c.template, c.recipient, c.language, c.provider, c.client_name,
                 c.expires_at, c.known_network,
                 m.code_id, m.key_id, m.purpose, COALESCE(m.digits, \(EmailCode.Length.six.rawValue)), m.expires_at,
@@ -72,9 +74,9 @@ extension MailStore {
             LEFT JOIN mailed_codes m ON m.code_id = c.code_id AND m.email = c.recipient AND m.expires_at > \(call.now)
             LEFT JOIN accounts a ON a.email = c.recipient
             """
-        ) { row throws(PostgresError) in try row.claimed(MailStore.mail) }
+        ) { row throws(PostgresError) in try row.claimed(attempt: 1, MailStore.mail) }
         var claimed = await ClaimedRows(rows, in: database)
-        _ = try await outbox.giveUp(claimed.unreadable, claimedUntil: claimedUntil, by: call, in: database)
+        _ = try await outbox.giveUp(claimed.unreadable, by: call, in: database)
         // A statement of its own: its plan has the trail's partitions in it, which takes longer than the rest.
         for (index, mail) in claimed.work.enumerated() {
             guard let network = mail.knownNetwork,
@@ -86,20 +88,20 @@ extension MailStore {
     }
 
     /// `WITH … claimed AS (…)` of the mail that is to be sent next.
-    func claiming(by call: Call, until claimedUntil: Timestamp) -> SQL {
+    func claiming(by call: Call, lease: Int64) -> SQL {
         let isDue: SQL = "next_attempt_at <= \(call.now)"
         // Each half has an index in its order. Of two halves of a query the second is begun only when the first has given
         // less than the limit.
         return outbox.claiming(
             """
             WITH code AS (
-                \(outbox.claimable("\(isDue) AND code_id IS NOT NULL", by: call, limit: 1))
+                \(outbox.claimable("\(isDue) AND code_id IS NOT NULL", limit: 1))
             ), mail AS (
-                \(outbox.claimable(isDue, by: call, limit: 1))
+                \(outbox.claimable(isDue, limit: 1))
             )
             SELECT message_id FROM code UNION ALL SELECT message_id FROM mail
             LIMIT 1
-            """, until: claimedUntil)
+            """, lease: lease)
     }
 
     private static func mail(_ row: PostgresRow) throws(PostgresError) -> ClaimedMail {

@@ -2,6 +2,8 @@ import Accounts
 import Postgres
 
 /// The operations that all kinds of rows of `outbox` share: claim, postpone, give up, count.
+///
+/// A claim ends by the database's clock: to a process whose clock is ahead what another one is at would be free.
 struct Outbox: Sendable {
     enum Kind: String {
         case revocation
@@ -13,29 +15,31 @@ struct Outbox: Sendable {
 
     /// The query of the ids of rows that may be claimed, which locks them: pending ones of this kind that no other process
     /// holds, those first that have been due for longest.
-    func claimable(_ condition: SQL, by call: Call, limit: Int) -> SQL {
+    func claimable(_ condition: SQL, limit: Int) -> SQL {
         """
         SELECT message_id
         FROM outbox
         WHERE status = 'pending' AND kind = \(kind.rawValue) AND \(condition)
-            AND (claimed_until IS NULL OR claimed_until <= \(call.now))
+            AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())
         ORDER BY next_attempt_at
         LIMIT \(limit)
         FOR NO KEY UPDATE SKIP LOCKED
         """
     }
 
-    /// `WITH due AS (…), claimed AS (…)`, before a statement that reads `claimed`: claims the rows of `due`, until
-    /// `claimedUntil`. Each claim has an attempt number of its own.
+    /// `WITH due AS (…), claimed AS (…)`, before a statement that reads `claimed`: claims the rows of `due`. Each claim has
+    /// an attempt number of its own.
     ///
-    /// - Parameter due: a query of ``claimable(_:by:limit:)``, or one made of several.
-    func claiming(_ due: SQL, until claimedUntil: Timestamp) -> SQL {
+    /// - Parameters:
+    ///   - due: a query of ``claimable(_:limit:)``, or one made of several.
+    ///   - lease: the seconds after which the rows are free again.
+    func claiming(_ due: SQL, lease: Int64) -> SQL {
         """
         WITH due AS MATERIALIZED (
             \(due)
         ), claimed AS (
             UPDATE outbox o
-            SET claimed_until = \(claimedUntil), attempts = o.attempts + 1
+            SET claimed_until = clock_timestamp() + \(lease) * interval '1 second', attempts = o.attempts + 1
             FROM due
             WHERE o.message_id = due.message_id
             RETURNING o.message_id, o.attempts, o.failures, o.provider, o.realm, o.subject, o.identity_id, o.template,
@@ -61,20 +65,21 @@ struct Outbox: Sendable {
             """)
     }
 
-    /// Gives up rows that were claimed until `claimedUntil` and can't be read.
+    /// Gives up rows that were claimed and can't be read.
     ///
     /// - Returns: those that are given up, and whose account each is of; another process may have claimed one since.
     func giveUp(
-        _ rows: [UnreadableRow], claimedUntil: Timestamp, by call: Call, in session: some PostgresSession
+        _ rows: [UnreadableRow], by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) -> [(RowID, AccountID?)] {
         guard !rows.isEmpty else { return [] }
         return try await session.query(
             """
-            UPDATE outbox
+            UPDATE outbox o
             SET status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL,
                 last_error = \(UnreadableRow.reason), finished_at = \(call.now)
-            WHERE message_id = ANY (\(rows.map(\.id))) AND status = 'pending' AND claimed_until = \(claimedUntil)
-            RETURNING message_id, account_id
+            FROM unnest(\(rows.map(\.id)), \(rows.map { $0.attempt ?? 0 })) AS u (id, attempt)
+            WHERE o.message_id = u.id AND o.attempts = u.attempt AND o.status = 'pending'
+            RETURNING o.message_id, o.account_id
             """, as: RowID.self, AccountID?.self)
     }
 

@@ -23,8 +23,8 @@ package struct ClaimedRevocation: Sendable {
 
 extension ClaimedRevocation {
     fileprivate init(_ row: PostgresRow, keyRing: KeyRing) throws(PostgresError) {
-        let (id, provider, realm, subject, identityID, attempt, failures, grantIDs, clientIDs, sealed) = try row.decode(
-            RevocationID.self, Provider.self, Realm.self, ProviderSubject.self, IdentityID?.self, Int32.self,
+        let (id, attempt, provider, realm, subject, identityID, failures, grantIDs, clientIDs, sealed) = try row.decode(
+            RevocationID.self, Int32.self, Provider.self, Realm.self, ProviderSubject.self, IdentityID?.self,
             Int32.self, [GrantID].self, [ProviderClientID].self, [[UInt8]].self)
         self.id = id
         self.key = IdentityKey(provider: provider, realm: realm, subject: subject)
@@ -52,30 +52,31 @@ package struct RevocationStore: Sendable {
 
     // MARK: - Work
 
-    /// Claims revocations at a provider that are due, until `claimedUntil`.
+    /// Claims revocations at a provider that are due.
+    ///
+    /// - Parameter lease: the seconds after which they are free again.
     package func claim(
-        at provider: Provider, by call: Call, claimedUntil: Timestamp, limit: Int
+        at provider: Provider, by call: Call, lease: Int64, limit: Int
     ) async throws -> ClaimedRows<ClaimedRevocation> {
         try await claim(
-            "provider = \(provider.rawValue) AND next_attempt_at <= \(call.now)", by: call, claimedUntil: claimedUntil,
-            limit: limit)
+            "provider = \(provider.rawValue) AND next_attempt_at <= \(call.now)", by: call, lease: lease, limit: limit)
     }
 
     /// Claims the revocations of one person, due or not: the person is signing in and authorizes again.
     package func claim(
-        of key: IdentityKey, by call: Call, claimedUntil: Timestamp
+        of key: IdentityKey, by call: Call, lease: Int64
     ) async throws -> ClaimedRows<ClaimedRevocation> {
-        try await claim(key.condition, by: call, claimedUntil: claimedUntil, limit: 8)
+        try await claim(key.condition, by: call, lease: lease, limit: 8)
     }
 
     private func claim(
-        _ condition: SQL, by call: Call, claimedUntil: Timestamp, limit: Int
+        _ condition: SQL, by call: Call, lease: Int64, limit: Int
     ) async throws -> ClaimedRows<ClaimedRevocation> {
         let keyRing = keyRing
         let rows = try await database.query(
             """
-            \(outbox.claiming(outbox.claimable(condition, by: call, limit: limit), until: claimedUntil))
-            SELECT c.message_id, c.provider, c.realm, c.subject, c.identity_id, c.attempts, c.failures,
+            \(outbox.claiming(outbox.claimable(condition, limit: limit), lease: lease))
+            SELECT c.message_id, c.attempts, c.provider, c.realm, c.subject, c.identity_id, c.failures,
                 array_remove(array_agg(g.grant_id), NULL), array_remove(array_agg(g.client_id), NULL),
                 array_remove(array_agg(g.sealed_refresh_token), NULL)
             FROM claimed c
@@ -83,18 +84,18 @@ package struct RevocationStore: Sendable {
             GROUP BY c.message_id, c.provider, c.realm, c.subject, c.identity_id, c.attempts, c.failures
             """
         ) { row throws(PostgresError) in
-            try row.claimed { row throws(PostgresError) in try ClaimedRevocation(row, keyRing: keyRing) }
+            try row.claimed(attempt: 1) { row throws(PostgresError) in try ClaimedRevocation(row, keyRing: keyRing) }
         }
         let claimed = await ClaimedRows(rows, in: database)
         // If that fails, the claim lapses and a later one gives them up; the readable ones don't wait for it.
-        try? await giveUp(claimed.unreadable, claimedUntil: claimedUntil, by: call)
+        try? await giveUp(claimed.unreadable, by: call)
         return claimed
     }
 
-    private func giveUp(_ rows: [UnreadableRow], claimedUntil: Timestamp, by call: Call) async throws {
+    private func giveUp(_ rows: [UnreadableRow], by call: Call) async throws {
         guard !rows.isEmpty else { return }
         try await database.change(by: call) { change in
-            let given = try await outbox.giveUp(rows, claimedUntil: claimedUntil, by: call, in: change)
+            let given = try await outbox.giveUp(rows, by: call, in: change)
             for (id, account) in given {
                 let event = AuditEvent(
                     .revocationFailed, by: .service, accountID: account, revocationID: RevocationID(uuid: id.uuid),

@@ -124,8 +124,7 @@ import Testing
             """)
         try await ask(.ticket, found, fixture)
         let revocations = fixture.storage.revocations
-        let claimed = try await revocations.claim(of: key, by: fixture.call, claimedUntil: now.advanced(bySeconds: 30))
-            .work
+        let claimed = try await revocations.claim(of: key, by: fixture.call, lease: 30).work
         try await revocations.finish(try #require(claimed.first), by: fixture.call)
         #expect(try await events(of: found.stray).last == "account.merged")
         let heirs = try await fixture.texts(

@@ -129,10 +129,7 @@ struct MailFixture: TestFixture {
 
     /// Takes the next mail that is due, as a worker does.
     func claim() async throws -> ClaimedMail? {
-        let now = clock.now()
-        return try await storage.mails.claim(
-            by: .at(now), claimedUntil: now.advanced(bySeconds: MailWorker.lease)
-        ).work.first
+        try await storage.mails.claim(by: .at(clock.now()), lease: MailWorker.lease).work.first
     }
 
     /// The mail of a notice that is queued now.

@@ -23,9 +23,7 @@ struct GrantContentionTests {
         try await fixture.deleteAccount(gone)
         let start = fixture.clock.now()
         let revocation = try #require(
-            try await fixture.storage.revocations.claim(
-                at: .apple, by: .at(start), claimedUntil: start.advanced(bySeconds: 30), limit: 1
-            ).work.first)
+            try await fixture.storage.revocations.claim(at: .apple, by: .at(start), lease: 30, limit: 1).work.first)
         let account = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
         let key = try #require(account.identity?.key)
         let grants = fixture.storage.grants

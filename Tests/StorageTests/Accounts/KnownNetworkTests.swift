@@ -83,7 +83,7 @@ import Testing
             try await world.addAccount(from: Self.home)
             #expect(try await world.ask(network: network, allowance: .onlyIfKnown) == .issue(onlyIfKnown: true))
             let now = EmailCodeWorld.start
-            let claimed = try await mails.claim(by: .at(now), claimedUntil: now.advanced(bySeconds: 30))
+            let claimed = try await mails.claim(by: .at(now), lease: 30)
             let mail = try #require(claimed.work.first)
             #expect((mail.holderProof != nil) == isHeld)
             try await mails.delete(mail)

@@ -12,7 +12,7 @@ import Testing
     /// Claims a mail, and returns what the database did.
     private static func claim(in database: Database) async throws -> [String] {
         let now = start.advanced(bySeconds: 60_000)
-        let claiming = MailStore(database: database).claiming(by: .at(now), until: now.advanced(bySeconds: 30))
+        let claiming = MailStore(database: database).claiming(by: .at(now), lease: 30)
         return try await database.query(
             "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) \(claiming) SELECT message_id FROM claimed", as: String.self)
     }

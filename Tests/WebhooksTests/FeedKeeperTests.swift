@@ -41,19 +41,19 @@ import Testing
             schedule: WebhookSchedule(steps: []),
             answering: .init { _, _ in [.respond(isDown.load(ordering: .relaxed) ? 500 : 204)] }
         ) { world in
-            let keeper = try keeper(world)
+            let worker = try keeper(world)
             world.clock.set(
                 to: try await world.database.query("SELECT clock_timestamp()", as: Timestamp.self)[0].seconds)
             try await world.happen(to: [id, id])
             let day = try await move(world, daysAgo: 10)
             let event = try #require(try await world.feed.page(after: .beginning, of: [], limit: 1)?.events.first)
             // Nobody has pushed yet, and the events are kept for that.
-            try await keeper.round(keeping: 3)
+            try await worker.round(keeping: 3)
             #expect(try await world.feed.position(of: event.id) == event.position)
 
             try await world.pushing { _ = try await world.record { $0.failures == 2 } }
             isDown.store(false, ordering: .relaxed)
-            try await keeper.round(keeping: 3)
+            try await worker.round(keeping: 3)
             let left = try await world.database.query(
                 "SELECT relname::text FROM pg_class WHERE relname = \(day)", as: String.self)
             #expect(left.isEmpty)

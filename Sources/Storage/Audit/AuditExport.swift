@@ -42,7 +42,7 @@ package struct AuditExport: Sendable {
                 last?.seal.number ?? 0
             }
         let previous = try await seal(before: firstNumber)
-        var rows = AuditPages(after: previous?.seal.position ?? .start, upTo: .end, in: database)
+        var rows = AuditPages(after: previous?.seal.position ?? .start, in: database)
         try await self.write(&rows, after: previous, upTo: lastNumber, to: write)
         while let row = try await rows.next(upTo: end) { try write(.row(row.fields)) }
     }
@@ -50,8 +50,7 @@ package struct AuditExport: Sendable {
     /// All that a plan takes away: the rows up to its anchor with their seals, that one too.
     package func run(_ plan: AuditRetention.Plan, _ write: (AuditEntry) throws -> Void) async throws {
         if let halt = try await AuditSeals.columnsUnknown(in: database) { throw halt }
-        var rows = AuditPages(
-            after: plan.before?.seal.position ?? .start, upTo: plan.anchor.seal.position, in: database)
+        var rows = AuditPages(after: plan.before?.seal.position ?? .start, in: database)
         try await self.write(&rows, after: plan.before, upTo: plan.lastSeal, to: write)
     }
 

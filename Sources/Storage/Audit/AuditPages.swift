@@ -6,16 +6,14 @@ struct AuditPages {
     private static let size = 2000
 
     private let database: Database
-    private let end: AuditPosition
     /// The last row that was read. Two rows that differ in their time alone are an attacker's, so the time is part of
     /// the order.
     private var last: (position: AuditPosition, createdAt: Timestamp)
     private var page: ArraySlice<AuditRow> = []
     private var hasMore = true
 
-    init(after start: AuditPosition, upTo end: AuditPosition, in database: Database) {
+    init(after start: AuditPosition, in database: Database) {
         self.database = database
-        self.end = end
         last = (start, Timestamp(microseconds: .max))
     }
 
@@ -41,6 +39,7 @@ struct AuditPages {
         return (count, rows)
     }
 
+    /// Has no bound at its end: in each month behind that the server would look through the index for a row before it.
     private mutating func read() async throws(PostgresError) {
         let rows = try await database.query(
             """
@@ -48,7 +47,6 @@ struct AuditPages {
             FROM audit_events
             WHERE (\(AuditPosition.columns), created_at) > (\(last.position.chain),
                     \(last.position.transactionID), \(last.position.eventID), \(last.createdAt))
-                AND (\(AuditPosition.columns)) <= \(end.row)
             ORDER BY \(AuditPosition.columns), created_at
             LIMIT \(AuditPages.size)
             """, as: AuditRow.init)

@@ -207,7 +207,9 @@ package struct AuditRetention: Sendable {
             $block$
             """)
         // The default partition, and rows of a false time.
-        _ = try await change.execute("DELETE FROM audit_events WHERE (\(AuditPosition.columns)) <= \(position.row)")
+        _ = try await Database.planningEachTime { () async throws(PostgresError) in
+            try await change.execute("DELETE FROM audit_events WHERE \(position.andAllBefore)")
+        }
         let rest = try await names(in: change)
         return old.filter { !rest.contains($0) }
     }

@@ -38,6 +38,16 @@ extension AuditPosition {
     /// A row value, to compare with that of the ``columns``.
     var row: SQL { "(\(chain), \(transactionID), \(eventID))" }
 
+    /// The condition that a row's position is this one or before it. `(columns) <= row` says the same, but a scan of the
+    /// index goes on behind that to the end of the chain: it ends only where the first column of a row value does. To be
+    /// planned for its values.
+    var andAllBefore: SQL {
+        """
+        (chain < \(chain) OR chain = \(chain) AND transaction_id <= \(transactionID)
+            AND (transaction_id, event_id) <= (\(transactionID), \(eventID)))
+        """
+    }
+
     init(_ row: PostgresRow) throws(PostgresError) {
         (chain, transactionID, eventID) = try row.decode(Int32.self, Int64.self, Identifier<AuditEvent>.self)
     }

@@ -148,7 +148,7 @@ package struct AuditVerification: Sendable {
             try await walk(to: end.seal, after: base, &report)
         }
         if let anchor {
-            let count = try await count("(\(AuditPosition.columns)) <= \(anchor.seal.position.row)")
+            let count = try await count(anchor.seal.position.andAllBefore)
             if count > 0 { report.add(AuditFinding(fault: .added(count), sealNumber: anchor.seal.number)) }
         }
         let isUnsealed: SQL = "(\(AuditPosition.columns)) > \((last?.seal.position ?? .start).row)"
@@ -192,7 +192,7 @@ package struct AuditVerification: Sendable {
 
     private func walk(to end: AuditSeal, after base: StoredAuditSeal?, _ report: inout AuditReport) async throws {
         var previous = base
-        var rows = AuditPages(after: previous?.seal.position ?? .start, upTo: end.position, in: database)
+        var rows = AuditPages(after: previous?.seal.position ?? .start, in: database)
         var missingKeys: Set<String> = []
         while case let page = try await AuditSeals.page(
             after: previous?.seal.number ?? 0, upTo: end.number, in: database), !page.isEmpty
@@ -247,7 +247,9 @@ package struct AuditVerification: Sendable {
 
     /// The number of rows that meet a condition.
     private func count(_ condition: SQL) async throws(PostgresError) -> Int64 {
-        try await database.query("SELECT count(*) FROM audit_events WHERE \(condition)", as: Int64.self).first ?? 0
+        try await Database.planningEachTime { () async throws(PostgresError) in
+            try await database.query("SELECT count(*) FROM audit_events WHERE \(condition)", as: Int64.self)
+        }.first ?? 0
     }
 }
 

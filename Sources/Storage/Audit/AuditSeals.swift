@@ -115,12 +115,17 @@ package struct AuditSeals: Sendable {
             let rows = try await change.query(
                 """
                 SELECT \(AuditRow.columns)
-                FROM audit_events
-                WHERE (\(AuditPosition.columns)) > \(position.row)
-                    -- A chain that has ended is final as a whole.
-                    AND (chain, transaction_id) < (\(chain), pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+                FROM (
+                    SELECT \(AuditRow.columns)
+                    FROM audit_events
+                    WHERE (\(AuditPosition.columns)) > \(position.row)
+                    ORDER BY \(AuditPosition.columns), created_at
+                    LIMIT \(AuditSeal.limit)
+                ) AS pending
+                -- Those that are final come first; a chain that has ended is, as a whole. Asked for inside, they would
+                -- be looked for to the chain's end.
+                WHERE (chain, transaction_id) < (\(chain), pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
                 ORDER BY \(AuditPosition.columns), created_at
-                LIMIT \(AuditSeal.limit)
                 """, as: AuditRow.init)
             // Reading the rows has locked the table, so no column is added between this check and the commit.
             if !rows.isEmpty, let halt = try await AuditSeals.columnsUnknown(in: change) { return .halted(halt) }

@@ -1,4 +1,5 @@
 import Accounts
+import KeyRing
 import Postgres
 import TestSupport
 import Testing
@@ -80,5 +81,25 @@ struct AuditReachTests {
         let pages = try await KeptPlans.pages(
             readBy: "event_id, created_at) >", with: "1, 4, '\(Self.id)', '-infinity', 2000", in: database)
         #expect(pages < Self.few)
+    }
+
+    /// The sealer looks twice a second.
+    @Test func `while a transaction is open the rows that wait for its end are not all looked at`() async throws {
+        try await fill()
+        let keyRing = try KeyRing(parsing: "k1 BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=\n")
+        let seals = AuditSeals(database: database, keyRing: keyRing)
+        let call = Call.at(Timestamp(seconds: 1_800_000_000))
+        for _ in 1...3 { #expect(try await seals.seal(by: call) == .sealed(0)) }
+        let pages = try await KeptPlans.pages(
+            readBy: ") AS pending", with: "1, 4, '\(Self.id)', 1000, 1", in: database)
+        #expect(pages < Self.few)
+        // What is final comes before them, and is sealed alone.
+        try await database.execute(
+            """
+            INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
+            SELECT gen_random_uuid(), 'signed_in', 'person', 3, timestamptz '2027-01-24Z' FROM generate_series(1, 7)
+            """)
+        #expect(try await seals.seal(by: call) == .sealed(7))
+        #expect(try await seals.seal(by: call) == .sealed(0))
     }
 }

@@ -23,17 +23,8 @@ package struct TransferStore: Sendable {
         realm: Realm, targetTeam: String, after: IdentityID?, limit: Int
     ) async throws(PostgresError) -> [TransferringIdentity] {
         try await database.query(
-            """
-            SELECT i.identity_id, i.subject, NULL::text
-            FROM identities i
-            WHERE i.provider = 'apple' AND i.realm = \(realm.text)
-                AND (\(after)::uuid IS NULL OR i.identity_id > \(after))
-                AND NOT EXISTS (
-                    SELECT FROM identity_transfers t
-                    WHERE t.identity_id = i.identity_id AND t.target_team = \(targetTeam))
-            ORDER BY i.identity_id
-            LIMIT \(limit)
-            """, as: TransferStore.identity)
+            TransferStore.missing(realm: realm, targetTeam: targetTeam, after: after, limit: limit),
+            as: TransferStore.identity)
     }
 
     /// Identities whose new subject has yet to be requested, in the order of their ids, after the given one.
@@ -41,14 +32,36 @@ package struct TransferStore: Sendable {
         targetTeam: String, after: IdentityID?, limit: Int
     ) async throws(PostgresError) -> [TransferringIdentity] {
         try await database.query(
-            """
-            SELECT i.identity_id, i.subject, t.transfer_subject
-            FROM identity_transfers t
-            JOIN identities i ON i.identity_id = t.identity_id
-            WHERE t.target_team = \(targetTeam) AND (\(after)::uuid IS NULL OR i.identity_id > \(after))
-            ORDER BY i.identity_id
-            LIMIT \(limit)
-            """, as: TransferStore.identity)
+            TransferStore.awaiting(targetTeam: targetTeam, after: after, limit: limit), as: TransferStore.identity)
+    }
+
+    static func missing(realm: Realm, targetTeam: String, after: IdentityID?, limit: Int) -> SQL {
+        """
+        SELECT i.identity_id, i.subject, NULL::text
+        FROM identities i
+        WHERE i.provider = 'apple' AND i.realm = \(realm.text) AND \(isBehind("i", after))
+            AND NOT EXISTS (
+                SELECT FROM identity_transfers t
+                WHERE t.identity_id = i.identity_id AND t.target_team = \(targetTeam) AND \(isBehind("t", after)))
+        ORDER BY i.identity_id
+        LIMIT \(limit)
+        """
+    }
+
+    static func awaiting(targetTeam: String, after: IdentityID?, limit: Int) -> SQL {
+        """
+        SELECT i.identity_id, i.subject, t.transfer_subject
+        FROM identity_transfers t
+        JOIN identities i ON i.identity_id = t.identity_id
+        WHERE t.target_team = \(targetTeam) AND \(isBehind("t", after)) AND \(isBehind("i", after))
+        ORDER BY i.identity_id
+        LIMIT \(limit)
+        """
+    }
+
+    /// Said of each table of a page: from one that is joined, the server would read all that is before the page, too.
+    private static func isBehind(_ table: SQL, _ id: IdentityID?) -> SQL {
+        if let id { "\(table).identity_id > \(id)" } else { "true" }
     }
 
     package func awaitingSubjectCount(targetTeam: String) async throws(PostgresError) -> Int {

@@ -81,7 +81,8 @@ private func withTransfers(
 ) async throws {
     let progress = try await withAppleEndpoint(options) { endpoint in
         let realm = try endpoint.realm(ofTeamWith: clientID)
-        return try await withDatabase(options) { database in
+        // The first page of a run that goes on is behind all that are done.
+        return try await withDatabase(options, statementTimeout: nil) { database in
             // Pages of a long list: the server has to see where one begins.
             try await Database.planningEachTime {
                 try await body(

@@ -168,14 +168,21 @@ extension LinkStore {
         var released = 0
         var unreadable: [SecretHash] = []
         var failure: PostgresError?
-        releasing: while released < limit {
-            switch try await releaseExpired(by: call, except: unreadable) {
-            case .none: break releasing
-            case .released: released += 1
-            case .unreadable(let hash, let error):
-                unreadable.append(hash)
-                failure = failure ?? error
+        while released < limit {
+            let wanted = limit - released
+            let expired = try await expired(by: call, except: unreadable, limit: wanted)
+            for (hash, person) in expired {
+                switch person {
+                case .success(let key):
+                    try await release(hash, of: key, by: call)
+                    released += 1
+                case .failure(let error):
+                    // Its grant is kept for a release that can read the ticket.
+                    unreadable.append(hash)
+                    failure = failure ?? error
+                }
             }
+            if expired.count < wanted { break }
         }
         let deleted = try await database.delete(
             from: "link_tickets",
@@ -188,46 +195,37 @@ extension LinkStore {
         return released + deleted
     }
 
-    private enum Release: Sendable {
-        case none
-        case released
-        /// Its grant is kept for a release that can read the ticket.
-        case unreadable(SecretHash, PostgresError)
-    }
-
-    /// Releases the grant of one ticket that ended unspent. One transaction per ticket: it holds the lock on a person's
-    /// tickets and must not wait for another person's meanwhile.
+    /// Tickets that ended unspent and have a grant, and the person of each.
     ///
     /// - Parameter hashes: of tickets that can't be read.
-    private func releaseExpired(by call: Call, except hashes: [SecretHash]) async throws -> Release {
+    private func expired(
+        by call: Call, except hashes: [SecretHash], limit: Int
+    ) async throws(PostgresError) -> [(SecretHash, Result<IdentityKey, PostgresError>)] {
+        try await database.query(
+            """
+            SELECT t.ticket_hash, t.provider, t.realm, t.subject
+            FROM provider_grants g
+            JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
+            WHERE t.expires_at <= \(call.now) AND t.ticket_hash <> ALL (\(hashes))
+            LIMIT \(limit)
+            """
+        ) { row throws(PostgresError) in
+            let hash = try SecretHash(from: row[0])
+            let key = Result { () throws(PostgresError) in
+                let (_, provider, realm, subject) = try row.decode(
+                    SecretHash.self, Provider.self, Realm.self, ProviderSubject.self)
+                return IdentityKey(provider: provider, realm: realm, subject: subject)
+            }
+            return (hash, key)
+        }
+    }
+
+    /// Releases the grant of a ticket that ended unspent, if no other process has meanwhile. One transaction per ticket:
+    /// it holds the lock on a person's tickets and must not wait for another person's meanwhile.
+    private func release(_ hash: SecretHash, of key: IdentityKey, by call: Call) async throws {
         try await database.change(by: call) { change in
-            let tickets = try await change.query(
-                """
-                SELECT t.ticket_hash, t.provider, t.realm, t.subject
-                FROM provider_grants g
-                JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
-                WHERE t.expires_at <= \(call.now) AND t.ticket_hash <> ALL (\(hashes))
-                LIMIT 1
-                """
-            ) { row throws(PostgresError) in
-                let hash = try SecretHash(from: row[0])
-                let key = Result { () throws(PostgresError) in
-                    let (_, provider, realm, subject) = try row.decode(
-                        SecretHash.self, Provider.self, Realm.self, ProviderSubject.self)
-                    return IdentityKey(provider: provider, realm: realm, subject: subject)
-                }
-                return (hash, key)
-            }
-            guard let (hash, found) = tickets.first else { return .none }
-            let key: IdentityKey
-            switch found {
-            case .success(let readable): key = readable
-            case .failure(let error): return .unreadable(hash, error)
-            }
-            // If another process has released it meanwhile, there is nothing to do.
             try await change.links.lock(key)
             try await change.links.release(hash, of: key)
-            return .released
         }
     }
 

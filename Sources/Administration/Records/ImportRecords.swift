@@ -6,7 +6,7 @@ extension ImportRecord: AdminRecord {
         .code("name", "Import") { $0.name.text },
         .code("source", "Source") { $0.source },
         .code("state", "State") { $0.state.rawValue },
-        .number("accounts", "Accounts") { $0.accounts },
+        RecordField("accounts", "Accounts") { $0.accounts.map(RecordValue.number) },
         .time("createdAt", "First run") { $0.createdAt },
         .time("lastRunAt", "Last run") { $0.lastRunAt },
         .time("finishedAt", "Finished") { $0.finishedAt },

@@ -43,9 +43,9 @@ package struct ServiceInspection: Sendable {
             isTooLong: report.isTooLong, unsealedSince: unsealedSince)
     }
 
-    /// What was brought in from other systems.
+    /// What was brought in from other systems, without the number of its accounts.
     package func imports() async throws(AdministrationFailure) -> [ImportRecord] {
-        try await stored { try await database.imports.records.list() }
+        try await stored { try await database.imports.records.list(countsAccounts: false) }
     }
 
     /// A key that signs access tokens, without the key.

@@ -14,8 +14,8 @@ package struct ImportRecord: Sendable {
     /// Rows of the last run by outcome, by outcome and code (`conflict:email_taken`), and by note. While an undo is not over,
     /// what it has removed (`undone`).
     package let counts: [(outcome: String, count: Int)]
-    /// The rows that became an account.
-    package let accounts: Int
+    /// The rows that became an account; `nil` where they were not counted.
+    package let accounts: Int?
 
     package enum State: String, Sendable {
         case underWay = "under_way"
@@ -42,21 +42,28 @@ package struct ImportRecords: Sendable {
         self.database = database
     }
 
-    package func list() async throws(PostgresError) -> [ImportRecord] { try await records("true") }
-
-    package func record(of name: ImportName) async throws(PostgresError) -> ImportRecord? {
-        try await records("name = \(name.text)").first
+    /// - Parameter countsAccounts: reads as much as was ever imported.
+    package func list(countsAccounts: Bool) async throws(PostgresError) -> [ImportRecord] {
+        try await records("true", countsAccounts: countsAccounts)
     }
 
-    private func records(_ condition: SQL) async throws(PostgresError) -> [ImportRecord] {
-        try await database.query(
+    package func record(of name: ImportName) async throws(PostgresError) -> ImportRecord? {
+        try await records("name = \(name.text)", countsAccounts: true).first
+    }
+
+    private func records(
+        _ condition: SQL, countsAccounts: Bool
+    ) async throws(PostgresError) -> [ImportRecord] {
+        let accounts: SQL =
+            countsAccounts
+            ? "(SELECT count(*) FROM imported_rows r WHERE r.import_id = imports.import_id)" : "NULL::bigint"
+        return try await database.query(
             """
             SELECT name, source, created_at, last_run_at, finished_at, CASE
                     WHEN finished_at IS NOT NULL AND NOT \(ImportStore.isUndone) THEN \(ImportRecord.State.finished.rawValue)
                     WHEN \(isLocked) THEN \(ImportRecord.State.underWay.rawValue)
                     ELSE \(ImportRecord.State.cutOff.rawValue)
-                END, outcomes, outcome_counts,
-                (SELECT count(*) FROM imported_rows r WHERE r.import_id = imports.import_id)
+                END, outcomes, outcome_counts, \(accounts)
             FROM imports
             WHERE \(condition)
             ORDER BY name
@@ -64,7 +71,7 @@ package struct ImportRecords: Sendable {
         ) { row throws(PostgresError) in
             let (name, source, created, run, finished, state, outcomes, counts, accounts) = try row.decode(
                 String.self, String.self, Timestamp.self, Timestamp.self, Timestamp?.self, String.self,
-                [String].self, [Int].self, Int.self)
+                [String].self, [Int].self, Int?.self)
             guard let name = ImportName(name), let state = ImportRecord.State(rawValue: state) else {
                 throw PostgresValue.mismatch("a text that names no import or no state")
             }

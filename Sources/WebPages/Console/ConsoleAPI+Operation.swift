@@ -103,7 +103,7 @@ extension ConsoleAPI {
                 .table(
                     ConsoleTable(
                         of: imports, caption: "Imports",
-                        fields: ["name", "source", "state", "accounts", "lastRunAt", "finishedAt", "counts"])),
+                        fields: ["name", "source", "state", "lastRunAt", "finishedAt", "counts"])),
                 .heading("Processes, by their connections to the database"),
                 .table(
                     ConsoleTable(

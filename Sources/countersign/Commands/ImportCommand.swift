@@ -19,7 +19,7 @@ struct ImportCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
 
         func run() async throws {
-            let records = try await withImportRecords(options) { try await $0.list() }
+            let records = try await withImportRecords(options) { try await $0.list(countsAccounts: true) }
             for record in records { print(record.line) }
         }
     }

@@ -56,6 +56,11 @@ private struct ImportWorld: TestFixture {
         await #expect(throws: ImportSuperseded.self) { _ = try await store.merge([try row(4)], of: second, by: call) }
         let record = try #require(try await store.records.record(of: name))
         #expect(record.state == .cutOff && record.counts.isEmpty && record.accounts == 2)
+        // The list of a page that is looked at often does without the number.
+        for isCounted in [true, false] {
+            let listed = try await store.records.list(countsAccounts: isCounted)
+            #expect(listed.map(\.state) == [.cutOff] && listed.map(\.accounts) == [isCounted ? 2 : nil])
+        }
         let ends = try await database.query(
             "SELECT reason FROM audit_events WHERE type = 'accounts_imported' ORDER BY reason", as: String.self)
         #expect(ends == ["moved: cut off, with 1 rows in", "moved: cut off, with 2 rows in"])

@@ -1,5 +1,6 @@
 package import Accounts
 package import Logging
+import Metrics
 import Providers
 package import Storage
 
@@ -16,6 +17,7 @@ package struct GrantCheckWorker: Sendable {
     private let clock: any WallClock
     private let logger: Logger
     private let checks = OutcomeCounters<Provider, Outcome>(label: "countersign_grant_checks_total", by: "provider")
+    private let overdue = Gauge(label: "countersign_grant_checks_overdue_seconds")
     private let refusedCredentials = RefusedCredentials()
 
     private enum Outcome: String, CaseIterable {
@@ -42,6 +44,7 @@ package struct GrantCheckWorker: Sendable {
         let next = call.now.advanced(bySeconds: GrantCheckWorker.interval + .random(in: 0...600))
         let due = try await store.takeChecks(by: call, next: next, limit: GrantCheckWorker.batch)
         logger.report(due.unreadable, in: "provider_grants")
+        overdue.record(due.work.map { max(0, call.now.seconds - $0.dueAt.seconds) }.max() ?? 0)
         await withTaskGroup(of: Void.self) { group in
             for check in due.work {
                 group.addTask {

@@ -12,6 +12,8 @@ package struct GrantCheck: Sendable {
     package let refreshToken: ProviderRefreshToken?
     /// Whether the provider's last answer was doubtful.
     package let isDoubted: Bool
+    /// Since when it is due.
+    package let dueAt: Timestamp
 }
 
 /// `provider_grants`: the provider refresh tokens that exchanged codes brought. Only revocations and checks open them.
@@ -90,7 +92,7 @@ package struct GrantStore: Sendable {
         let rows = try await database.query(
             """
             WITH due AS (
-                SELECT grant_id
+                SELECT grant_id, check_at
                 FROM provider_grants
                 WHERE identity_id IS NOT NULL AND check_at <= \(call.now)
                 ORDER BY check_at
@@ -101,15 +103,18 @@ package struct GrantStore: Sendable {
             SET check_at = \(next)
             FROM due
             WHERE g.grant_id = due.grant_id
-            RETURNING g.grant_id, g.identity_id, g.provider, g.client_id, g.sealed_refresh_token, g.doubted_at
+            RETURNING g.grant_id, g.identity_id, g.provider, g.client_id, g.sealed_refresh_token, g.doubted_at,
+                due.check_at
             """
         ) { row throws(PostgresError) in
             try row.claimed { row throws(PostgresError) in
-                let (grantID, identityID, provider, clientID, sealed, doubtedAt) = try row.decode(
-                    GrantID.self, IdentityID.self, Provider.self, ProviderClientID.self, [UInt8].self, Timestamp?.self)
+                let (grantID, identityID, provider, clientID, sealed, doubtedAt, dueAt) = try row.decode(
+                    GrantID.self, IdentityID.self, Provider.self, ProviderClientID.self, [UInt8].self, Timestamp?.self,
+                    Timestamp.self)
                 return GrantCheck(
                     grantID: grantID, identityID: identityID, provider: provider, clientID: clientID,
-                    refreshToken: GrantStore.open(sealed, grantID, keyRing: keyRing), isDoubted: doubtedAt != nil)
+                    refreshToken: GrantStore.open(sealed, grantID, keyRing: keyRing), isDoubted: doubtedAt != nil,
+                    dueAt: dueAt)
             }
         }
         let claimed = await ClaimedRows(rows, in: database)

@@ -30,6 +30,8 @@ enum HelpTexts {
             "Reloads of the configuration by SIGHUP, by outcome.",
         "countersign_feed_unstamped_seconds":
             "Age of the oldest event that has no place in the feed yet.",
+        "countersign_grant_checks_overdue_seconds":
+            "Lateness of the latest daily check of a refresh token in the last round, in seconds.",
         "countersign_grant_checks_total":
             "Checks of refresh tokens at the provider, by provider and outcome.",
         "countersign_http_connections":

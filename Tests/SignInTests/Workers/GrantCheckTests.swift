@@ -69,6 +69,13 @@ import Testing
         #expect(grants.allSatisfy { $0.checks == 1 })
     }
 
+    @Test func `a check says since when it is due, however late it comes`() async throws {
+        _ = try await fixture.account(.apple)
+        let due = try await fixture.database.query("SELECT check_at FROM provider_grants", as: Timestamp.self)
+        let check = try await takeCheck().check
+        #expect(due == [check.dueAt])
+    }
+
     @Test func `of two processes one asks`() async throws {
         for number in 1...15 {
             try await fixture.sandbox.addApplePerson("person-\(number)")

@@ -102,7 +102,7 @@ extension Database {
             /// `?` in it that should have been encoded.
             case unknownParameter(String)
             case unknownMode
-            /// libpq can't read it.
+            /// libpq can't read it, or would take a part of the password for something else.
             case unreadable
         }
 
@@ -112,6 +112,7 @@ extension Database {
             guard let given = ConnectionParameters.parse(url) else {
                 return ConnectionParameters.unknownKeyword(in: url).map(Fault.unknownParameter) ?? Fault.unreadable
             }
+            guard !ConnectionParameters.misplacesPassword(in: url, read: given) else { return .unreadable }
             guard let mode = given["sslmode"] else { return nil }
             return modes.contains(mode) ? nil : .unknownMode
         }
@@ -119,9 +120,10 @@ extension Database {
         /// The names of the parameters that libpq knows.
         package static var parameters: Set<String> { ConnectionParameters.keywords }
 
-        /// Whether the URL has a password in it. One that libpq can't read is taken for one that has.
+        /// Whether the URL has a password in it. One that can't be read is taken for one that has.
         package static func hasPassword(url: String) -> Bool {
-            ConnectionParameters.parse(url).map { $0["password"] != nil } ?? true
+            guard let given = ConnectionParameters.parse(url) else { return true }
+            return given["password"] != nil || ConnectionParameters.misplacesPassword(in: url, read: given)
         }
     }
 

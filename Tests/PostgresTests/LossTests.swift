@@ -178,6 +178,34 @@ import Testing
         #expect(Database.Configuration.isReadable(url: url) == isReadable)
     }
 
+    /// A password's `@` and `/` are to be encoded. libpq reads the URL all the same, and names a part of it in a message.
+    @Test(
+        .noFixture(ObservedPool.self),
+        arguments: [
+            "postgresql://user:c4/nary@host/db", "postgresql://user:42/nary@host/db",
+            "postgresql://user:c4@nary@host/db",
+            "postgres://user:c4@nary/c4@host/db", "postgresql://user:/nary@host/db", "postgresql://user:c4@@nary@/db",
+            "postgresql://user:c4,n/ary@host/db?sslmode=require", "postgresql://user:4?2@4/2@host/db",
+            "host=user:c4nary@host", "host=a,b port=5432,c4nary", "host=a port=0", "host=a port=65536",
+        ])
+    func `a URL whose password may be taken for something else is not read, and has one`(url: String) {
+        #expect(Database.Configuration.fault(of: url) == .unreadable)
+        #expect(Database.Configuration.hasPassword(url: url))
+    }
+
+    @Test(
+        .noFixture(ObservedPool.self),
+        arguments: [
+            ("postgresql://user:c4%40n%2Fary@host/db", true), ("postgresql://user:c4:na?ry@host:5432/db", true),
+            ("postgresql://user@a:5432,b/db", false), ("postgresql://user@a,b:/db", false),
+            ("postgresql://user@/db?host=@socket", false), ("postgresql://user@%40socket/d%40b", false),
+            ("postgresql:///db", false), ("host=@socket,/tmp port=", false), ("host=a password=c4@nary/", true),
+        ])
+    func `a URL whose parts are what they seem is read`(url: String, hasPassword: Bool) {
+        #expect(Database.Configuration.fault(of: url) == nil)
+        #expect(Database.Configuration.hasPassword(url: url) == hasPassword)
+    }
+
     @Test(.noFixture(ObservedPool.self)) func `a URL that cannot be read is recognised and never shown`() async throws {
         let url = "postgresql://user:c4nary@/db?nonsense=1"
         #expect(!Database.Configuration.isReadable(url: url))

@@ -91,6 +91,28 @@ struct ConnectionParameters: Sendable {
         return parts.count > 2 ? String(parts[1]) : nil
     }
 
+    /// Whether a part of a password may stand where a host, a port or the database is, which libpq's messages quote: where
+    /// its `@` or `/` isn't encoded, libpq reads the URI all the same.
+    static func misplacesPassword(in url: String, read given: [String: String]) -> Bool {
+        let ports = given["port", default: ""].split(separator: ",")
+        let hosts = given["host", default: ""].split(separator: ",")
+        return !ports.allSatisfy { Int($0).map { 1...65_535 ~= $0 } ?? false }
+            // An abstract socket begins with one.
+            || hosts.contains { $0.utf8.dropFirst().contains(UInt8(ascii: "@")) }
+            || places(inURI: url).contains(UInt8(ascii: "@"))
+    }
+
+    /// The hosts, the ports and the database of a URI as libpq finds them: behind the first `@`, unless a `/` comes before
+    /// it. Empty for the other form.
+    private static func places(inURI url: String) -> Substring.UTF8View {
+        let scheme = ["postgresql://", "postgres://"].first { url.hasPrefix($0) }
+        guard let scheme else { return url.utf8.prefix(0) }
+        let rest = url.utf8.dropFirst(scheme.utf8.count)
+        let user = rest.prefix { $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: "/") }
+        let hasUser = user.endIndex < rest.endIndex && rest[user.endIndex] == UInt8(ascii: "@")
+        return (hasUser ? rest[user.endIndex...].dropFirst() : rest).prefix { $0 != UInt8(ascii: "?") }
+    }
+
     /// Every keyword that libpq knows, with the value that the URL gives it.
     private static func read(_ url: String) -> [String: String?]? {
         guard !url.utf8.contains(0) else { return nil }

@@ -33,6 +33,15 @@ import Testing
         #expect(try Self.google(setup).webClient?.id == "web.main")
     }
 
+    @Test func `a server client is a client of its project, listed or not`() throws {
+        let setup = try Self.setup([
+            "GOOGLE_SERVER_CLIENT_ID": "server.main", "GOOGLE_SERVER_CLIENT_SECRET": "canary",
+        ])
+        let google = try Self.google(setup)
+        #expect(google.clientIDs == ["web.main", "ios.main", "server.main", "web.beta", "ios.beta"])
+        #expect(google.webClient?.id == "server.main")
+    }
+
     @Test func `main may be listed, in its place, or have no key`() throws {
         let setup = try Self.setup(["GOOGLE_PROJECTS": "beta,main"])
         #expect(try Self.google(setup).projects.map(\.name) == ["beta", "main"])
@@ -137,6 +146,9 @@ import Testing
         variables["COUNTERSIGN_GOOGLE_PROJECT_BETA_CLIENT_IDS"] = "b"
         let refused = try await CountersignProcess.run(arguments, environment: variables)
         #expect(refused.output.contains("audience_rejected"), "\(refused.output)\(refused.errors)")
+        variables["COUNTERSIGN_GOOGLE_PROJECT_BETA_SERVER_CLIENT_ID"] = token.audience
+        let served = try await CountersignProcess.run(arguments, environment: variables)
+        #expect(served.code == 0, "\(served.output)\(served.errors)")
     }
 
     @Test func `the doctor says which project's codes are left alone, and whose button there is`() async throws {

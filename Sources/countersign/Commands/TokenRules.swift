@@ -67,14 +67,16 @@ extension ConfigurationReader {
     fileprivate mutating func appleTeams() -> [AppleProvider.Configuration.Team] {
         value(Settings.Apple.teams).compactMap { name in
             let settings = Settings.Apple.Team(name)
-            let (clientIDs, servicesID) = (optional(settings.clientIDs) ?? [], optional(settings.servicesID))
-            let all = AppleConfiguration.Team.clientIDs(clientIDs, servicesID)
+            let all = (optional(settings.clientIDs) ?? []).including(optional(settings.servicesID))
             return all.isEmpty ? nil : .init(realm: Realm(name), clientIDs: all.map { ProviderClientID($0) })
         }
     }
 
     fileprivate mutating func googleClientIDs() -> [ProviderClientID] {
-        googleProjects().flatMap { optional(Settings.Google.Project($0).clientIDs) ?? [] }.map { ProviderClientID($0) }
+        googleProjects().flatMap { name in
+            let settings = Settings.Google.Project(name)
+            return (optional(settings.clientIDs) ?? []).including(optional(settings.serverClientID))
+        }.map { ProviderClientID($0) }
     }
 }
 

@@ -82,7 +82,7 @@ extension AppleConfiguration.Team {
         let settings = Settings.Apple.Team(name)
         self.name = name
         servicesID = reader.optional(settings.servicesID)
-        clientIDs = Self.clientIDs(reader.value(settings.clientIDs), servicesID)
+        clientIDs = reader.value(settings.clientIDs).including(servicesID)
         let teamID = reader.optional(settings.teamID)
         let keyID = reader.optional(settings.keyID)
         let path = reader.optional(settings.privateKeyPath)
@@ -109,12 +109,12 @@ extension AppleConfiguration.Team {
             signing = nil
         }
     }
+}
 
-    /// The client IDs with the Services ID among them.
-    static func clientIDs(_ clientIDs: [String], _ servicesID: String?) -> [String] {
-        guard let servicesID, !clientIDs.contains(where: { $0.hasSameBytes(as: servicesID) }) else {
-            return clientIDs
-        }
-        return clientIDs + [servicesID]
+extension [String] {
+    /// The client IDs with that of the web sign-in among them.
+    func including(_ clientID: String?) -> [String] {
+        guard let clientID, !contains(where: { $0.hasSameBytes(as: clientID) }) else { return self }
+        return self + [clientID]
     }
 }

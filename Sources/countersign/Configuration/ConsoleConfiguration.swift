@@ -99,6 +99,6 @@ struct ConsoleConfiguration: Sendable {
 extension GoogleConfiguration {
     /// The clients that tokens of the apps may be for, or come from.
     fileprivate var allClients: [String] {
-        clientIDs + projects.compactMap { $0.serverClient?.id } + authorizedParties
+        clientIDs + authorizedParties
     }
 }

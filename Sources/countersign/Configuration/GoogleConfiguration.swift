@@ -1,9 +1,11 @@
+import Primitives
 import Providers
 
 /// Sign in with Google, for one or several projects.
 struct GoogleConfiguration: Sendable {
     struct Project: Sendable {
         let name: String
+        /// That of the server client is one of them.
         let clientIDs: [String]
         /// Absent: ID tokens alone, no codes and no revocation.
         let serverClient: ServerClient?
@@ -60,16 +62,15 @@ struct GoogleConfiguration: Sendable {
     /// The `aud` of a token determines the project whose client exchanges the code, so a client ID may belong to only one.
     private func refuseSharedClientIDs(_ reader: inout ConfigurationReader) {
         var owners: [[UInt8]: String] = [:]
-        func claim(_ clientID: String, for project: Project, by key: String) {
-            let owner = owners.updateValue(project.name, forKey: Array(clientID.utf8)) ?? project.name
-            guard owner != project.name else { return }
-            reader.refuse(key, "has a client ID of the project \(owner): a client ID belongs to one project")
-        }
         for project in projects {
-            let settings = Settings.Google.Project(project.name)
-            for clientID in project.clientIDs { claim(clientID, for: project, by: settings.clientIDs.name) }
-            guard let server = project.serverClient else { continue }
-            claim(server.id, for: project, by: settings.serverClientID.name)
+            for clientID in project.clientIDs {
+                guard let owner = owners.updateValue(project.name, forKey: Array(clientID.utf8)) else { continue }
+                let settings = Settings.Google.Project(project.name)
+                let isServer = project.serverClient.map { $0.id.hasSameBytes(as: clientID) } ?? false
+                reader.refuse(
+                    isServer ? settings.serverClientID.name : settings.clientIDs.name,
+                    "has a client ID of the project \(owner): a client ID belongs to one project")
+            }
         }
     }
 }
@@ -78,8 +79,8 @@ extension GoogleConfiguration.Project {
     fileprivate init(name: String, from reader: inout ConfigurationReader) {
         let settings = Settings.Google.Project(name)
         self.name = name
-        clientIDs = reader.value(settings.clientIDs)
         let id = reader.optional(settings.serverClientID)
+        clientIDs = reader.value(settings.clientIDs).including(id)
         let secret = reader.optional(settings.serverClientSecret)
         // Neither is of use without the other.
         if id != nil, secret == nil {

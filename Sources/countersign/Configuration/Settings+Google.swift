@@ -72,9 +72,10 @@ extension Settings {
                     meaning(
                         "serverClientId",
                         """
-                        The OAuth client that apps ask codes for, of the type *Web application*. With its secret beside it \
-                        codes are exchanged and authorizations revoked; without, ID tokens alone are used. The first project \
-                        that has one has the button of the [web sign-in](#web-sign-in)
+                        The OAuth client that apps ask codes for, of the type *Web application*; also a client ID of the \
+                        project. With its secret beside it codes are exchanged and authorizations revoked; without both, \
+                        ID tokens alone are used. The first project that has one has the button of the \
+                        [web sign-in](#web-sign-in)
                         """))
                 serverClientSecret = Setting(
                     "\(prefix).serverClientSecret", .text, secret: true, reloads: true,

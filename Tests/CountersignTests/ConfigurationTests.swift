@@ -146,6 +146,31 @@ import Testing
         #expect(!faults.joined().contains("canary-secret"))
     }
 
+    @Test(
+        arguments: [
+            ("mail: {serviceName: null}", "mail.serviceName", "has no value: remove the key, "),
+            ("mail.serviceName: ~ # none", "mail.serviceName", "has no value: remove the key, "),
+            ("apple.privateKeyPath: NULL", "apple.privateKeyPath", "has no value: remove the key, "),
+            ("server.port: Null", "server.port", "has no value: remove the key, "),
+            ("google.hostedDomains: null", "google.hostedDomains", "has no value: remove the key, "),
+            ("console.staff: [kim, ~]", "console.staff", "has no value as item 2: remove it, "),
+            ("web.apps:\n  - null\n  - lamp", "web.apps", "has no value as item 1: remove it, "),
+            // Another word in quotes.
+            ("mail.from: \"~\"\npages.name: null", "pages.name", "has no value: remove the key, "),
+        ])
+    func `a null of YAML is no value`(yaml: String, key: String, sentence: String) throws {
+        let setup = try Setup()
+        let faults = setup.faults(yaml: yaml).filter { $0.hasPrefix("\(key) (") }
+        #expect(faults.count == 1, "\(faults)")
+        #expect(faults.first?.contains(": \(sentence)") == true, "\(faults)")
+    }
+
+    @Test(arguments: ["\"null\"", "'~'", "nullable", "~lamp"])
+    func `a word in quotes, or another one, is a text`(word: String) throws {
+        let configuration = try Setup().load(yaml: "pages.name: \(word)\ntokens.audience: \(word)\n")
+        #expect(configuration.tokens.audience == word.filter { !"'\"".contains($0) })
+    }
+
     @Test func `a file of comments is a file without keys`() throws {
         #expect(try Setup().faults(yaml: "# nothing\n\n   # yet\n").isEmpty)
         #expect(try Setup().faults(yaml: "").isEmpty)

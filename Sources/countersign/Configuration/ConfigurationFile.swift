@@ -13,6 +13,9 @@ struct ConfigurationFile: Sendable {
     let isSecret: Bool
     /// Nil when the file has nothing but comments.
     private let values: YAMLSnapshot?
+    /// The words for null that stand in the file without quotes alone. The parser makes a text of each, quoted or not:
+    /// of a word that is quoted somewhere nothing is known.
+    private let nulls: Set<String>
 
     private static let maximumBytes = 1 << 20
 
@@ -52,6 +55,7 @@ struct ConfigurationFile: Sendable {
         guard !Self.isBlank(data) else {
             keys = []
             values = nil
+            nulls = []
             return
         }
         // The parser asks for every leaf whether it is secret. This is how the names of the leaves become known.
@@ -69,15 +73,19 @@ struct ConfigurationFile: Sendable {
             throw fault("isn't a YAML mapping of keys to values (\(reason))")
         }
         keys = leaves.withLock { $0 }
+        let text = String(decoding: data, as: UTF8.self)
+        let words = ["null", "Null", "NULL", "~"]
+        nulls = Set(words.filter { !text.contains("'\($0)'") && !text.contains("\"\($0)\"") })
     }
 
     func value(of name: String) -> RawValue? {
         let key = AbsoluteConfigKey(name.split(separator: ".").map(String.init))
         if case .string(let text)? = (try? values?.value(forKey: key, type: .string))?.value?.content {
-            return .text(text)
+            return nulls.contains(text) ? .null(item: nil) : .text(text)
         }
         if case .stringArray(let list)? = (try? values?.value(forKey: key, type: .stringArray))?.value?.content {
-            return .list(list)
+            let null = list.firstIndex { nulls.contains($0) }
+            return null.map { RawValue.null(item: $0 + 1) } ?? .list(list)
         }
         return nil
     }

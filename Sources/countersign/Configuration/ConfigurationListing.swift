@@ -30,6 +30,7 @@ struct ConfigurationListing {
             "<names no file>"
         case (.text(let text)?, _): text
         case (.list(let items)?, _): items.joined(separator: ",")
+        case (.null?, _): "<not valid>"
         case (nil, let text?): text
         case (nil, nil): ""
         }

@@ -41,7 +41,7 @@ struct ConfigurationReader {
     private mutating func parse<Value>(
         _ raw: RawValue, _ setting: Setting<Value>, origin: ConfigurationOrigin
     ) -> Value {
-        guard let value = setting.form.parse(raw) else {
+        guard let value = setting.parse(raw) else {
             refuse(setting.name, setting.sentence(refusing: raw))
             return setting.form.placeholder
         }

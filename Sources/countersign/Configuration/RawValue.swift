@@ -5,6 +5,8 @@ enum RawValue: Equatable, Sendable {
     case text(String)
     /// A YAML sequence; in the environment a list is one text with commas.
     case list([String])
+    /// YAML's null, or a sequence with one at this place, counted from 1.
+    case null(item: Int?)
 
     var text: String? {
         if case .text(let text) = self { text } else { nil }
@@ -13,6 +15,8 @@ enum RawValue: Equatable, Sendable {
     /// The items. An empty text is an empty list: the key is set, to nothing.
     var list: [String] {
         switch self {
+        case .null:
+            []
         case .list(let items):
             items
         case .text(let text):
@@ -32,6 +36,7 @@ enum RawValue: Equatable, Sendable {
         return switch self {
         case .text(let text): .text(lowercased(text))
         case .list(let items): .list(items.map(lowercased))
+        case .null: self
         }
     }
 }

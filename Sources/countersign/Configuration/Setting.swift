@@ -58,11 +58,21 @@ extension Setting: SettingRow {
 
     var isList: Bool { Value.self == [String].self }
 
-    func accepts(_ raw: RawValue) -> Bool { form.parse(raw) != nil }
+    func accepts(_ raw: RawValue) -> Bool { parse(raw) != nil }
+
+    /// Nil for a value that the key can't have.
+    func parse(_ raw: RawValue) -> Value? {
+        if case .null = raw { nil } else { form.parse(raw) }
+    }
 
     /// The fault of a value that the key can't have.
     func sentence(refusing raw: RawValue) -> String {
-        "expects \(form.expectation)" + (form.flaw(raw).map { ": \($0)" } ?? "")
+        switch raw {
+        case .null(item: nil): return "has no value: remove the key, or write the value in quotes"
+        case .null(let item?): return "has no value as item \(item): remove it, or write it in quotes"
+        case .text, .list: break
+        }
+        return "expects \(form.expectation)" + (form.flaw(raw).map { ": \($0)" } ?? "")
     }
 
     func located(_ text: String, in folder: String) -> String {

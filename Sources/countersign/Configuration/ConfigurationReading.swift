@@ -31,6 +31,9 @@ extension ConfigurationReading {
 }
 
 extension SettingRow {
+    /// The first part of its name.
+    fileprivate var section: String { String(name.prefix { $0 != "." }) }
+
     /// Whether two values of the key, its default when absent, are equal. A list may be written in two ways.
     fileprivate func isSame(_ one: RawValue?, _ other: RawValue?) -> Bool {
         let one = one ?? defaultText.map(RawValue.text)
@@ -73,9 +76,31 @@ struct ReloadedConfiguration: Sendable {
             !row.reloads || switched.contains { row.name.hasPrefix($0 + ".") }
         }
         let fixed = rows.filter(isFixed)
-        self.running = try ConfigurationReading(
-            of: newer.keeping(Set(fixed.map(\.name)), of: start.sources), ReloadableConfiguration.init)
-        changed = self.running.changes(since: running, in: rows.filter { !isFixed($0) })
-        pending = whole.changes(since: start, in: fixed)
+        let loose = rows.filter { !isFixed($0) }
+        let (taken, waiting) = try Self.taken(
+            from: newer.keeping(fixed.map(\.name), of: start.sources), beside: running.sources, rows)
+        self.running = taken
+        changed = taken.changes(since: running, in: loose)
+        pending =
+            whole.changes(since: start, in: fixed)
+            + whole.changes(since: running, in: loose.filter { waiting.contains($0.section) })
+    }
+
+    /// What is taken of a configuration that is valid as a whole, and the sections of which nothing is: a new value in
+    /// them needs another one that waits for the next start.
+    private static func taken(
+        from newer: ConfigurationSources, beside running: ConfigurationSources, _ rows: [any SettingRow],
+        waiting: Set<String> = []
+    ) throws(ConfigurationFaults) -> (ConfigurationReading<ReloadableConfiguration>, waiting: Set<String>) {
+        do throws(ConfigurationFaults) {
+            return (try ConfigurationReading(of: newer, ReloadableConfiguration.init), waiting)
+        } catch {
+            let faulty = rows.filter { row in error.faults.contains { $0.key == row.name } }
+            let more = Set(faulty.map { $0.section })
+            guard !more.isSubset(of: waiting) else { throw error }
+            let names = rows.filter { more.contains($0.section) }.map(\.name)
+            return try taken(
+                from: newer.keeping(names, of: running), beside: running, rows, waiting: waiting.union(more))
+        }
     }
 }

@@ -22,8 +22,8 @@ struct ConfigurationSources: Sendable {
     /// The names of all variables that begin with `COUNTERSIGN_`.
     private let variables: [String]
     private let file: ConfigurationFile?
-    /// The file that replaces `file` for these keys.
-    private var kept: (names: Set<String>, file: ConfigurationFile?) = ([], nil)
+    /// What replaces `file` for these keys: another file, or none.
+    private var kept: [String: ConfigurationFile?] = [:]
 
     /// Reads the file at `path`, else the one that COUNTERSIGN_CONFIG names, else none. At the start it may be a pipe.
     init(
@@ -53,13 +53,14 @@ struct ConfigurationSources: Sendable {
 
     /// The full names of all keys in the file.
     var fileKeys: [String] {
-        (file?.keys ?? []).filter { !kept.names.contains($0) } + (kept.file?.keys ?? []).filter(kept.names.contains)
+        let ours = (file?.keys ?? []).filter { kept[$0] == nil }
+        return ours + kept.filter { name, file in file?.value(of: name) != nil }.keys.sorted()
     }
 
-    /// A copy that reads these keys from the file of other sources.
-    func keeping(_ names: Set<String>, of other: ConfigurationSources) -> ConfigurationSources {
+    /// A copy that reads these keys from where other sources do.
+    func keeping(_ names: [String], of other: ConfigurationSources) -> ConfigurationSources {
         var sources = self
-        sources.kept = (names, other.file)
+        for name in names { sources.kept.updateValue(other.source(of: name), forKey: name) }
         return sources
     }
 
@@ -75,7 +76,9 @@ struct ConfigurationSources: Sendable {
     /// pipe: they count from where the program is started.
     func folder(of name: String) -> String? { source(of: name)?.folder }
 
-    private func source(of name: String) -> ConfigurationFile? { kept.names.contains(name) ? kept.file : file }
+    private func source(of name: String) -> ConfigurationFile? {
+        if let kept = kept[name] { kept } else { file }
+    }
 
     /// The path that a key names.
     func path(of row: any SettingRow) -> String? {

@@ -211,6 +211,19 @@ import Testing
         #expect(try setup.load().mail?.serviceName == "Lamp & Söhne")
     }
 
+    @Test(arguments: ["", "/", "//", "///"])
+    func `slashes at the end of the public URL are no part of it`(slashes: String) throws {
+        for apps in ["", "lamp"] {
+            let setup = try Setup([
+                "SERVER_PUBLIC_URL": "https://auth.example.com\(slashes)", "WEB_APPS": apps,
+                "WEB_APP_LAMP_REDIRECT_URIS": apps.isEmpty ? nil : "https://lamp.example.com/in",
+            ])
+            let configuration = try setup.load()
+            #expect(configuration.server.publicURL == "https://auth.example.com")
+            #expect(configuration.tokens.issuer == "https://auth.example.com")
+        }
+    }
+
     @Test func `each template that is wrong is a fault, whether mail is sent or not`() throws {
         let setup = try Setup()
         let templates = setup.directory.appending(path: "templates")

@@ -6,7 +6,7 @@ import Primitives
 struct ServerConfiguration: Sendable {
     let host: String
     let port: Int
-    /// Without a slash at its end.
+    /// Without slashes at its end.
     let publicURL: String
     let trustedProxies: TrustedProxies
     /// The entries of `server.trustedProxies` that hold clients as well.
@@ -24,8 +24,9 @@ struct ServerConfiguration: Sendable {
         clientsTrusted = proxies.filter(TrustedProxies.holdsClients)
         drainSeconds = reader.value(Settings.Server.drainSeconds)
         connectionsPerNetwork = reader.value(Settings.Limits.connectionsPerNetwork)
-        if let url = reader.optional(Settings.Server.publicURL) {
-            publicURL = url.hasSuffix("/") ? String(url.dropLast()) : url
+        if var url = reader.optional(Settings.Server.publicURL) {
+            while url.hasSuffix("/") { url.removeLast() }
+            publicURL = url
         } else {
             publicURL = "http://127.0.0.1:\(port)"
             if !host.isEmpty, !host.isLoopbackHost {

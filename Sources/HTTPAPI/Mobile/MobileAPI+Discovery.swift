@@ -20,7 +20,7 @@ extension MobileAPI {
                     document.member("jwks_uri", publicURL + "/.well-known/jwks.json")
                     document.member("id_token_signing_alg_values_supported", ["ES256"])
                     document.member("subject_types_supported", ["public"])
-                    if let oauth { document.oauthMembers(of: oauth.configuration) }
+                    if let oauth { document.oauthMembers(of: oauth) }
                 }
             },
         ]

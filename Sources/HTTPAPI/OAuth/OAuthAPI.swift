@@ -29,7 +29,7 @@ package struct OAuthAPI: Sendable {
                     let namesIssuer = await server.namesIssuer()
                     return .json(caching: .shared(seconds: 60)) { document in
                         document.member("issuer", server.configuration.issuer)
-                        document.oauthMembers(of: server.configuration)
+                        document.oauthMembers(of: server)
                         document.member("authorization_response_iss_parameter_supported", namesIssuer)
                     }
                 }),
@@ -171,18 +171,16 @@ struct OAuthForm {
 
 extension JSONWriter {
     /// What `openid-configuration` has too.
-    mutating func oauthMembers(of configuration: OAuthServer.Configuration) {
-        let url = configuration.publicURL
+    mutating func oauthMembers(of server: OAuthServer) {
+        let url = server.configuration.publicURL
         member("authorization_endpoint", url + "/oauth/authorize")
         member("token_endpoint", url + "/oauth/token")
         member("revocation_endpoint", url + "/oauth/revoke")
         member("introspection_endpoint", url + "/oauth/introspect")
         member("userinfo_endpoint", url + "/oauth/userinfo")
-        member("scopes_supported", configuration.scopes.texts)
+        member("scopes_supported", server.configuration.scopes.texts)
         member("response_types_supported", ["code"])
-        member(
-            "grant_types_supported",
-            ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:jwt-bearer"])
+        member("grant_types_supported", server.grantTypes)
         member("token_endpoint_auth_methods_supported", ["client_secret_basic", "client_secret_post"])
         member("code_challenge_methods_supported", ["S256"])
     }

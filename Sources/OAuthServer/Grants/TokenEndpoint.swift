@@ -42,6 +42,13 @@ extension OAuthServer {
         try await clients.authenticate(authentication, guesses: signIn.secretGuesses, by: call)
     }
 
+    private static let assertionGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+    /// The grants that there are: assertions are Google's.
+    package var grantTypes: [String] {
+        ["authorization_code", "refresh_token"] + (google == nil ? [] : [Self.assertionGrant])
+    }
+
     /// Each grant is a file beside this one: what it asks for, what it gives, and how its outcomes are refused.
     ///
     /// - Parameter client: authenticated.
@@ -57,7 +64,7 @@ extension OAuthServer {
             try await metrics.counting(.refresh) { () throws(OAuthFailure) in
                 try await refresh(request, of: client, by: call)
             }
-        case "urn:ietf:params:oauth:grant-type:jwt-bearer": try await streamlined(request, of: client, by: call)
+        case Self.assertionGrant: try await streamlined(request, of: client, by: call)
         default: throw .unsupportedGrantType
         }
     }

@@ -185,6 +185,26 @@ import Testing
         #expect(answer.json?["authorization_response_iss_parameter_supported"]?.bool == true)
     }
 
+    @Test(
+        .oauthWorld([
+            "google.clientIds": Countersign.unset, "google.serverClientId": Countersign.unset,
+            "google.serverClientSecret": Countersign.unset,
+        ]))
+    func `without Google no assertions are announced, and none are taken`() async throws {
+        let client = try await world.linkingClient()
+        for path in ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"] {
+            let grants = try await service.get(path).json?["grant_types_supported"]?.elements
+            #expect(grants?.compactMap(\.string) == ["authorization_code", "refresh_token"], "\(path)")
+        }
+        let asked = try await world.oauth(
+            "/oauth/token", client,
+            [("grant_type", Self.assertionGrant), ("intent", "check"), ("assertion", "a.b.c")])
+        #expect(asked.status == 400)
+        #expect(asked.json?["error"]?.string == "unauthorized_client")
+    }
+
+    private static let assertionGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
     @Test func `what is announced is what is there, whatever the Host`() async throws {
         _ = try await world.linkingClient()
         let answer = try await service.ask(
@@ -195,6 +215,8 @@ import Testing
         #expect(document["authorization_response_iss_parameter_supported"]?.bool == false)
         let openid = try await service.get("/.well-known/openid-configuration")
         #expect(openid.json?["authorization_endpoint"]?.string == WebWorld.publicURL + "/oauth/authorize")
+        let grants = openid.json?["grant_types_supported"]?.elements
+        #expect(grants?.compactMap(\.string) == ["authorization_code", "refresh_token", Self.assertionGrant])
         #expect(openid.json?["jwks_uri"]?.string == WebWorld.publicURL + "/.well-known/jwks.json")
     }
 

@@ -30,6 +30,9 @@ package struct Administrator: Sendable {
         return Administrator(name: name, scopes: Set(AdminKey.Scope.allCases), call: clock.call(by: origin))
     }
 
+    /// Whether people can be mailed at their request.
+    package var sendsMail: Bool { call.origin.mailLanguage != nil }
+
     package func require(_ scope: AdminKey.Scope) throws(AdministrationFailure) {
         guard !scopes.isDisjoint(with: scope.openers) else { throw .forbidden }
     }

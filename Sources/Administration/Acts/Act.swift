@@ -130,6 +130,14 @@ package struct Act: Sendable {
     /// Those that administrators need: that of the act, and the one of the page that it is on.
     package var scopes: Set<AdminKey.Scope> { subject == .adminKey ? [scope] : [.read, scope] }
 
+    /// Whether it is refused where no mail is sent.
+    package var needsMail: Bool {
+        switch mail {
+        case .notice, .code: true
+        case .none, .noticeIfConfigured: false
+        }
+    }
+
     /// Whether it is there only where the OAuth server is on.
     package var needsOAuthServer: Bool { subject == .oauthClient || fields.contains(.client) }
 }

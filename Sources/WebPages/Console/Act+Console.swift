@@ -34,7 +34,9 @@ extension Act {
 
 extension ConsoleVisitor {
     private func buttons(_ acts: [Act], of id: String, client: OAuthClientID? = nil) -> [ConsoleCell] {
-        acts.filter { $0.scopes.isSubset(of: administrator.scopes) }.map {
+        acts.filter { act in
+            act.scopes.isSubset(of: administrator.scopes) && (administrator.sendsMail || !act.needsMail)
+        }.map {
             .button($0.label, to: $0.consolePath(of: id, client: client?.text), isDangerous: $0.isDangerous)
         }
     }

@@ -91,10 +91,11 @@ import Testing
         for text in [id, identity, session, "console-whole@example.com", "Account created", "stated by a provider"] {
             #expect(page.html.text.contains(text), "\(text)")
         }
+        // None that mails: this service can't.
         #expect(
             page.buttons == [
-                "Sign out", "Disable", "Sign out everywhere", "Replace address",
-                "Send sign-in code", "Change name", "Export", "Delete", "Revoke", "End session",
+                "Sign out", "Disable", "Sign out everywhere", "Change name", "Export", "Delete", "Revoke",
+                "End session",
             ])
 
         // Each asks first, names the account, and can be left.

@@ -1,4 +1,5 @@
 import CPostgres
+import Primitives
 
 extension Database {
     /// The version of the libpq that is loaded, `15.18`.
@@ -102,6 +103,9 @@ extension Database {
             /// `?` in it that should have been encoded.
             case unknownParameter(String)
             case unknownMode
+            /// A URI has a control character in it, as the line break at the end of a file. libpq takes it for a part of
+            /// the host or the database.
+            case controlCharacter
             /// libpq can't read it, or would take a part of the password for something else.
             case unreadable
         }
@@ -109,6 +113,9 @@ extension Database {
         package static let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
         package static func fault(of url: String) -> Fault? {
+            if ConnectionParameters.scheme(of: url) != nil, url.utf8.contains(where: \.isASCIIControl) {
+                return .controlCharacter
+            }
             guard let given = ConnectionParameters.parse(url) else {
                 return ConnectionParameters.unknownKeyword(in: url).map(Fault.unknownParameter) ?? Fault.unreadable
             }

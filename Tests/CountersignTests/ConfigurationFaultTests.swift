@@ -117,6 +117,26 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("POSTGRES_URL", "postgresql://service@/canary\n", "postgres.url"),
+            ("GOOGLE_SERVER_CLIENT_SECRET", "canary\n", "google.serverClientSecret"),
+            ("MAIL_SERVICE_NAME", "canary\tlamp", "mail.serviceName"),
+        ])
+    func `a line break or another control character is called that`(variable: String, value: String, key: String) throws
+    {
+        let setup = try Setup([
+            "GOOGLE_CLIENT_IDS": "a", "GOOGLE_SERVER_CLIENT_ID": "a", "GOOGLE_SERVER_CLIENT_SECRET": "s",
+        ])
+        setup.set([variable: value])
+        let faults = setup.faults()
+        #expect(faults.count == 1, "\(faults)")
+        let fault = try #require(faults.first)
+        #expect(fault.hasPrefix("\(key) (COUNTERSIGN_\(variable)): expects "), "\(fault)")
+        #expect(fault.hasSuffix(": there is a line break or another control character in it"), "\(fault)")
+        #expect(!fault.contains("canary"))
+    }
+
     @Test func `config check says a connection string's fault in a line that shows nothing of it`() async throws {
         let setup = try Setup(["POSTGRES_URL": "postgresql://kim:canary@db.internal/canary?sslmode=internal"])
         let run = try await CountersignProcess.run(["config", "check"], environment: setup.environment).ended(2)

@@ -78,6 +78,7 @@ import Testing
                     - one.example
                     - two.example
                   authorizedParties: one.example, two.example
+                  hostedDomains: [" one.example ", two.example]
                 log.level: warning
                 limits.mailPerAddress: 0
                 tokens.sessionLifetime: 7776000
@@ -88,6 +89,7 @@ import Testing
         #expect(configuration.server.trustedProxies == TrustedProxies(["10.0.0.0/8", "::1"]))
         #expect(configuration.reloadable.google?.clientIDs == ["one.example", "two.example"])
         #expect(configuration.reloadable.google?.authorizedParties == ["one.example", "two.example"])
+        #expect(configuration.reloadable.google?.hostedDomains == ["one.example", "two.example"])
         #expect(configuration.reloadable.logLevel == .warning)
         #expect(configuration.reloadable.limits.byKind[.mailPerAddress] == RateLimit.none)
         #expect(configuration.tokens.sessionLifetime == 7_776_000)

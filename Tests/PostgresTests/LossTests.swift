@@ -206,6 +206,16 @@ import Testing
         #expect(Database.Configuration.hasPassword(url: url) == hasPassword)
     }
 
+    @Test(
+        .noFixture(ObservedPool.self),
+        arguments: [
+            ("postgresql://user@host/db\n", true), ("postgres://user@host\r/db", true), ("host=a\n dbname=b\n", false),
+        ])
+    func `a line break is a part of no URI, and parts the words of the other form`(url: String, isFault: Bool) {
+        let fault: Database.Configuration.Fault? = isFault ? .controlCharacter : nil
+        #expect(Database.Configuration.fault(of: url) == fault)
+    }
+
     @Test(.noFixture(ObservedPool.self)) func `a URL that cannot be read is recognised and never shown`() async throws {
         let url = "postgresql://user:c4nary@/db?nonsense=1"
         #expect(!Database.Configuration.isReadable(url: url))

@@ -17,7 +17,7 @@ extension ConnectionParameters {
 
     /// The connection string, in either form, with another parameter. Of one that is there twice libpq takes the later.
     static func appending(_ keyword: String, _ value: String, to url: String) -> String {
-        guard url.hasPrefix("postgresql://") || url.hasPrefix("postgres://") else {
+        guard scheme(of: url) != nil else {
             return "\(url) \(keyword)='\(value.escaping("'\\", with: "\\"))'"
         }
         let separator = url.contains("?") ? (url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&") : "?"

@@ -102,11 +102,15 @@ struct ConnectionParameters: Sendable {
             || places(inURI: url).contains(UInt8(ascii: "@"))
     }
 
+    /// What a connection string that is a URI begins with.
+    static func scheme(of url: String) -> String? {
+        ["postgresql://", "postgres://"].first { url.hasPrefix($0) }
+    }
+
     /// The hosts, the ports and the database of a URI as libpq finds them: behind the first `@`, unless a `/` comes before
     /// it. Empty for the other form.
     private static func places(inURI url: String) -> Substring.UTF8View {
-        let scheme = ["postgresql://", "postgres://"].first { url.hasPrefix($0) }
-        guard let scheme else { return url.utf8.prefix(0) }
+        guard let scheme = Self.scheme(of: url) else { return url.utf8.prefix(0) }
         let rest = url.utf8.dropFirst(scheme.utf8.count)
         let user = rest.prefix { $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: "/") }
         let hasUser = user.endIndex < rest.endIndex && rest[user.endIndex] == UInt8(ascii: "@")

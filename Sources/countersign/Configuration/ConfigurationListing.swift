@@ -29,8 +29,7 @@ struct ConfigurationListing {
         where row.namesFile && !ConfigurationReader.isShowable(text, naming: sources.path(of: row) ?? text):
             "<names no file>"
         case (.text(let text)?, _): text
-        case (.list(let items)?, _): items.joined(separator: ",")
-        case (.null?, _): "<not valid>"
+        case (let raw?, _): raw.list.joined(separator: ",")
         case (nil, let text?): text
         case (nil, nil): ""
         }

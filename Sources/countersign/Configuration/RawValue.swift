@@ -18,13 +18,11 @@ enum RawValue: Equatable, Sendable {
         case .null:
             []
         case .list(let items):
-            items
+            items.map { Self.trimmed($0[...]) }
         case .text(let text):
             text.isEmpty
                 ? []
-                : text.split(separator: ",", omittingEmptySubsequences: false).map {
-                    String($0.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
-                }
+                : text.split(separator: ",", omittingEmptySubsequences: false).map(Self.trimmed)
         }
     }
 
@@ -38,5 +36,10 @@ enum RawValue: Equatable, Sendable {
         case .list(let items): .list(items.map(lowercased))
         case .null: self
         }
+    }
+
+    /// Without the spaces around it.
+    private static func trimmed(_ item: Substring) -> String {
+        String(item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 }

@@ -38,10 +38,14 @@ extension ValueForm<String> {
     }
 
     static var text: ValueForm {
-        .string("a text that is not empty") { text in
+        var form = string("a text that is not empty") { text in
             !text.isEmpty && !text.unicodeScalars.contains { $0.value < 0x20 }
         }
+        form.flaw = { $0.text.flatMap { $0.isEmpty ? nil : controlFlaw } }
+        return form
     }
+
+    private static var controlFlaw: String { "there is a line break or another control character in it" }
 
     /// A relative path of the configuration file counts from that file's folder, so that the file means the same to the
     /// service, to a command by hand and to a timer. One of a variable counts from where the program is started.
@@ -113,6 +117,8 @@ extension ValueForm<String> {
             return "libpq doesn't know one of its parameters" + (meant.map { "; did you mean \($0)?" } ?? "")
         case .unknownMode:
             return "its sslmode is none of \(Database.Configuration.modes.joined(separator: ", "))"
+        case .controlCharacter:
+            return controlFlaw
         case .unreadable:
             return "libpq can't read it; in a URI, a password's @, :, /, ? and % are encoded: %40"
         case nil:

@@ -36,6 +36,13 @@ import Testing
         #expect(try Self.setup(variables).faults().contains { $0.hasPrefix("console.google.clientId ") })
     }
 
+    @Test(arguments: ["lamp.example", "Lamp-1.Example.COM", "xn--lmp-qla.example", "l\u{E4}mp.example"])
+    func `a Workspace domain is any name of a domain`(domain: String) throws {
+        let setup = try Self.setup(["CONSOLE_GOOGLE_HOSTED_DOMAIN": domain, "GOOGLE_CLIENT_IDS": "app"])
+        setup.set(["GOOGLE_HOSTED_DOMAINS": "other.example, \(domain)"])
+        #expect(setup.faults().isEmpty)
+    }
+
     @Test func `an address that can't be read is one fault`() throws {
         #expect(try Self.setup(["CONSOLE_PERSON_KIM_EMAIL": "nobody"]).faults().count == 1)
     }

@@ -88,6 +88,18 @@ extension String {
         }
         return utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0.isASCIIDigit }
     }
+
+    /// Whether it is a domain name of two labels or more. Letters beyond ASCII may be in it, for Google doesn't say how it
+    /// writes those.
+    var isDomain: Bool {
+        let labels = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let hyphen = UInt8(ascii: "-")
+        return labels.count >= 2
+            && labels.allSatisfy { label in
+                1...63 ~= label.count && label.first != hyphen && label.last != hyphen
+                    && label.allSatisfy { $0.isASCIIAlphanumeric || $0 == hyphen || $0 >= 0x80 }
+            }
+    }
 }
 
 extension SettingRow {

@@ -68,7 +68,7 @@ extension ValueForm<String> {
     }
 
     /// A domain as Google states it.
-    static var domain: ValueForm { text.lowercased }
+    static var domain: ValueForm { string("a domain such as example.com", where: \.isDomain).lowercased }
 
     static var host: ValueForm {
         .string("an IP address or a host name") { text in
@@ -196,7 +196,7 @@ extension ValueForm<[String]> {
         return form
     }
 
-    static var domains: ValueForm { list(of: "domains").lowercased }
+    static var domains: ValueForm { list(of: "domains such as example.com", where: \.isDomain).lowercased }
 
     static var clientIDs: ValueForm { .list(of: "client IDs", minimum: 1) }
 

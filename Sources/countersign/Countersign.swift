@@ -43,17 +43,21 @@ struct Countersign: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            let ending = CommandEnding(of: error, words: Array(CommandLine.arguments.dropFirst()))
-            code = ending.code
-            if !ending.message.isEmpty {
-                // What help and the version are is output.
-                if code == 0 { print(ending.message) } else { StandardError.write(ending.message + "\n") }
-            }
+            code = ended(by: error)
         }
-        do { try StandardOutput.flushPrinted() } catch {
-            printNotice("\(error)")
-            code = max(code, 1)
-        }
+        do { try StandardOutput.requirePrinted() } catch { code = max(code, ended(by: error)) }
         if code != 0 { Foundation.exit(code) }
+    }
+
+    /// Says why a command ended.
+    ///
+    /// - Returns: its exit code.
+    private static func ended(by error: any Error) -> Int32 {
+        let ending = CommandEnding(of: error, words: Array(CommandLine.arguments.dropFirst()))
+        if !ending.message.isEmpty {
+            // What help and the version are is output.
+            if ending.code == 0 { printLine(ending.message) } else { StandardError.write(ending.message + "\n") }
+        }
+        return ending.code
     }
 }

@@ -51,6 +51,15 @@ import Testing
         #expect(ending.output.split(separator: "\n").count == 3_000)
     }
 
+    @Test(arguments: [["config", "example"], ["--generate-completion-script", "bash"]])
+    func `what is printed is whole where standard output does not block`(arguments: [String]) async throws {
+        let script = try DataFile("Fixtures/non-blocking.py").text
+        let printed = try await Countersign.run(arguments).expecting(0)
+        #expect(printed.output.utf8.count > 4_096)
+        let ending = try await Countersign.run(arguments, launcher: ["/usr/bin/python3", "-c", script]).expecting(0)
+        #expect(ending.error.isEmpty && ending.output == printed.output, "\(ending.error)")
+    }
+
     @Test(arguments: ["2>/dev/full", "2>&-"])
     func `a standard error that can't be written changes no exit code, and no output`(
         redirection: String

@@ -33,7 +33,7 @@ extension AccountCommand {
                 try await eachItem(upTo: list.limit) {
                     try await administration.people(matching: text, after: $0, limit: $1)
                 } do: { record in
-                    print(json ? record.json : record.line)
+                    printLine(json ? record.json : record.line)
                     count += 1
                 }
                 return count
@@ -82,7 +82,7 @@ extension AccountCommand {
                 }
             }
             if json {
-                print(
+                printLine(
                     JSONWriter.text { writer in
                         writer.members(of: record)
                         writer.objects("sessions", of: sessions.items) { $1.members(of: $0) }
@@ -90,11 +90,11 @@ extension AccountCommand {
                         if sessions.next != nil { writer.member("moreSessions", true) }
                     })
             } else {
-                print(record.line)
-                if let replacement = record.emailReplacement { print("emailReplacement \(replacement.words)") }
-                for identity in record.account.identities { print(identity.line) }
-                for session in sessions.items { print(session.line) }
-                for client in clients { print(client.line) }
+                printLine(record.line)
+                if let replacement = record.emailReplacement { printLine("emailReplacement \(replacement.words)") }
+                for identity in record.account.identities { printLine(identity.line) }
+                for session in sessions.items { printLine(session.line) }
+                for client in clients { printLine(client.line) }
             }
             if sessions.next != nil { printNotice("There are more sessions than these \(Self.sessionLimit).") }
         }

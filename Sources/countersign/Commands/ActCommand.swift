@@ -54,7 +54,7 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
         }
         switch result {
         case .done, .accepted, .account, .document:
-            if let line = Commanded.line(doneTo: id) { print(line) }
+            if let line = Commanded.line(doneTo: id) { printLine(line) }
         case .nothing:
             // A code that was not mailed is not what was asked for; what is as it should be already is.
             guard Commanded.act.mail != .code else { throw CommandFailure(Commanded.act.nothing) }
@@ -63,8 +63,8 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
         case nil: throw CommandFailure("Nothing was done.")
         case .record(let record, let isChanged):
             guard isChanged else { throw CommandFailure(Commanded.act.nothing) }
-            print(Commanded.line(of: record))
-        case .changed(let record): print(Commanded.line(of: record))
+            printLine(Commanded.line(of: record))
+        case .changed(let record): printLine(Commanded.line(of: record))
         }
     }
 

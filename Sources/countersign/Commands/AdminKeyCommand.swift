@@ -49,7 +49,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
             let secret = try await withAdministration(options, asOwner: true) { administration, administrator in
                 try await administration.createKey(named: name, scopes: scopes, by: administrator)
             }
-            print(secret.text)
+            printLine(secret.text)
         }
     }
 
@@ -63,7 +63,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
             let keys = try await withAdministration(options) { administration, _ in
                 try await administration.adminKeys()
             }
-            for key in keys { print(key.line) }
+            for key in keys { printLine(key.line) }
         }
     }
 

@@ -21,7 +21,7 @@ struct AppleCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await withAppleEndpoint(options) { endpoint in
-                print(try endpoint.secret(for: clientID))
+                printLine(try endpoint.secret(for: clientID))
             }
         }
     }

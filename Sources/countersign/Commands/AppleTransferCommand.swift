@@ -100,7 +100,7 @@ private func withTransfers(
 private func report(_ line: AppleTransfers.Report) {
     switch line {
     case .moved(let identityID, let subject):
-        print(#"{"identityId":"\#(identityID)","subject":"\#(subject.text)"}"#)
+        printLine(#"{"identityId":"\#(identityID)","subject":"\#(subject.text)"}"#)
     case .failed(let identityID, let error):
         printNotice("identity \(identityID): \(error)")
     case .progress(let progress):

@@ -38,9 +38,9 @@ struct AuditCommand: AsyncParsableCommand {
                 return report
             }
             if report.isRewritable { printNotice("warning: the role of postgres.url may change and delete audit rows") }
-            for finding in report.findings { print(finding.line) }
-            if report.isCutShort { print("and more: the check ended here") }
-            print(report.summary)
+            for finding in report.findings { printLine(finding.line) }
+            if report.isCutShort { printLine("and more: the check ended here") }
+            printLine(report.summary)
             if !report.findings.isEmpty { throw ExitCode(1) }
         }
     }

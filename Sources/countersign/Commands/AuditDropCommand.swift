@@ -46,10 +46,10 @@ extension AuditCommand {
                 }
                 guard let plan = try await retention.plan(before: month) else {
                     if !dryRun { try await retention.deleteSeals() }
-                    print("nothing from before \(month) is left to go")
+                    printLine("nothing from before \(month) is left to go")
                     return
                 }
-                print(
+                printLine(
                     """
                     \(plan.rowCount) rows under \(plan.sealCount) seals from before \(month), the last one of \
                     \(plan.until.rfc3339), \(dryRun ? "would go" : "go")
@@ -63,8 +63,8 @@ extension AuditCommand {
                     .requireYes()
                 }
                 let gone = try await retention.carryOut(plan, by: SystemClock().call(by: .thisOperator))
-                for name in gone { print("dropped \(name)") }
-                print("`countersign audit verify` begins behind seal \(plan.lastSeal)")
+                for name in gone { printLine("dropped \(name)") }
+                printLine("`countersign audit verify` begins behind seal \(plan.lastSeal)")
             }
         }
 

@@ -17,7 +17,7 @@ struct ConfigCommand: ParsableCommand {
             sources.warnOfUnknownVariables()
             let configuration = try sources.load(ServiceConfiguration.init)
             for warning in configuration.warnings { printNotice("warning: \(warning.sentence)") }
-            print("the configuration is sound")
+            printLine("the configuration is sound")
         }
     }
 
@@ -27,7 +27,7 @@ struct ConfigCommand: ParsableCommand {
             abstract: "Prints a configuration file with every key, its form, its default and what it is for.")
 
         func run() {
-            print(ConfigurationExample.text, terminator: "")
+            StandardOutput.write(ConfigurationExample.text)
         }
     }
 
@@ -39,7 +39,7 @@ struct ConfigCommand: ParsableCommand {
 
         func run() throws {
             let page = try FileHandle.standardInput.readToEnd() ?? Data()
-            print(ConfigurationReference.rewritten(String(decoding: page, as: UTF8.self)), terminator: "")
+            StandardOutput.write(ConfigurationReference.rewritten(String(decoding: page, as: UTF8.self)))
         }
     }
 
@@ -52,7 +52,7 @@ struct ConfigCommand: ParsableCommand {
 
         func run() throws {
             let sources = try options.sources()
-            for line in ConfigurationListing.lines(of: sources) { print(line) }
+            for line in ConfigurationListing.lines(of: sources) { printLine(line) }
             sources.warnOfUnknownVariables()
             // Invalid values are reported after the valid ones. Keys that only `serve` needs aren't required here.
             _ = try sources.load { reader in reader.refuseUnacceptable() }

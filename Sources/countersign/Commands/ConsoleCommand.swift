@@ -24,7 +24,7 @@ struct ConsoleCommand: AsyncParsableCommand {
                     try await administration.endConsole(of: name, by: administrator)
                 }
             }
-            print("ended \(ended)")
+            printLine("ended \(ended)")
         }
     }
 

@@ -15,7 +15,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let findings = try await findings()
-        print(json ? findings.json : findings.lines.joined(separator: "\n"))
+        printLine(json ? findings.json : findings.lines.joined(separator: "\n"))
         if findings.status == .failure { throw ExitCode(1) }
     }
 

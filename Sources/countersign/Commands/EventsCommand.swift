@@ -21,7 +21,7 @@ struct EventsCommand: AsyncParsableCommand {
                 try await eachItem(upTo: list.limit) {
                     try await administration.providerEvents(of: provider, in: status, before: $0, limit: $1)
                 } do: {
-                    print($0.line)
+                    printLine($0.line)
                 }
             }
         }
@@ -41,7 +41,7 @@ struct EventsCommand: AsyncParsableCommand {
                     return try await administration.providerEvent(id)
                 }
             }
-            print(event.line)
+            printLine(event.line)
         }
     }
 

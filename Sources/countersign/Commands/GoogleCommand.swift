@@ -30,7 +30,7 @@ struct GoogleCommand: AsyncParsableCommand {
                 await access.warnOfMismatch()
                 let settings = try await access.stream.settings()
                 warnOfMissingEvents(in: settings)
-                print(settings.line(try await access.stream.status()))
+                printLine(settings.line(try await access.stream.status()))
             }
         }
 
@@ -72,7 +72,7 @@ struct GoogleCommand: AsyncParsableCommand {
                 let kept = try await access.stream.settings()
                 let dropped = events.filter { !kept.eventTypes.contains($0) }
                 if !dropped.isEmpty { printNotice("warning: Google dropped \(dropped.joined(separator: ", "))") }
-                print(kept.line(try await access.stream.status()))
+                printLine(kept.line(try await access.stream.status()))
             }
         }
 
@@ -104,7 +104,7 @@ struct GoogleCommand: AsyncParsableCommand {
         func run() async throws {
             try await withEventStream(options) { access in
                 try await access.stream.verify(state: state)
-                print("Google was asked for a verification event")
+                printLine("Google was asked for a verification event")
             }
         }
     }
@@ -117,7 +117,7 @@ struct GoogleCommand: AsyncParsableCommand {
         func run() async throws {
             try await withEventStream(options) { access in
                 try await access.stream.enable(true)
-                print("enabled")
+                printLine("enabled")
             }
         }
     }
@@ -131,7 +131,7 @@ struct GoogleCommand: AsyncParsableCommand {
         func run() async throws {
             try await withEventStream(options) { access in
                 try await access.stream.enable(false)
-                print("disabled")
+                printLine("disabled")
             }
         }
     }

@@ -21,7 +21,7 @@ struct HealthCommand: AsyncParsableCommand {
         await fetcher.shutdown()
         switch state {
         case .good(let word):
-            print(word)
+            printLine(word)
         case .bad(let reason):
             printNotice("The service is not \(live ? "live" : "ready"): \(reason).")
             throw ExitCode(1)

@@ -20,7 +20,7 @@ struct ImportCommand: AsyncParsableCommand {
 
         func run() async throws {
             let records = try await withImportRecords(options) { try await $0.list(countsAccounts: true) }
-            for record in records { print(record.line) }
+            for record in records { printLine(record.line) }
         }
     }
 
@@ -34,7 +34,7 @@ struct ImportCommand: AsyncParsableCommand {
         func run() async throws {
             let record = try await withImportRecords(options) { try await $0.record(of: name) }
             guard let record else { throw CommandFailure("There is no import \(name).") }
-            print(record.line)
+            printLine(record.line)
         }
     }
 
@@ -77,7 +77,7 @@ struct ImportCommand: AsyncParsableCommand {
                 repeat {
                     let page = try await store.undo(
                         run, after: next, isRehearsal: dryRun, by: clock.call(by: .thisOperator))
-                    for account in page.kept { print(account.line) }
+                    for account in page.kept { printLine(account.line) }
                     removed += page.removed
                     kept += page.kept.count
                     next = page.next

@@ -46,8 +46,8 @@ struct KeyRingCommand: AsyncParsableCommand {
                         by: SystemClock().call(by: .commandLine))
                 )
             }
-            for result in results { print(result.line) }
-            for use in uses { print(use.lines(keepingEvents: feedDays).joined(separator: "\n")) }
+            for result in results { printLine(result.line) }
+            for use in uses { printLine(use.lines(keepingEvents: feedDays).joined(separator: "\n")) }
             if results.contains(where: { $0.left > 0 }) { throw ExitCode(1) }
         }
     }

@@ -22,7 +22,7 @@ struct KeysCommand: AsyncParsableCommand {
 
         func run() async throws {
             let keys = try await withDatabase(options) { try await SigningKeyStore(database: $0).keys() }
-            for (key, state) in keys.states(at: SystemClock().now()) { print(KeysCommand.line(key, state)) }
+            for (key, state) in keys.states(at: SystemClock().now()) { printLine(KeysCommand.line(key, state)) }
         }
     }
 
@@ -95,7 +95,7 @@ struct KeysCommand: AsyncParsableCommand {
                 }
             }
             let isNext = key.signsFrom > clock.now()
-            print(KeysCommand.line(key, isNext ? .next : .signing))
+            printLine(KeysCommand.line(key, isNext ? .next : .signing))
         }
     }
 

@@ -10,7 +10,7 @@ struct ListLimit: ParsableArguments {
     }
 }
 
-/// Reads a list page by page, as far as its end or so many items.
+/// Reads a list page by page, as far as its end or so many items, or until what is printed can't be written.
 ///
 /// - Parameter page: gets the cursor of the page, and how many items it may have.
 func eachItem<Item, Cursor, Failure>(
@@ -23,5 +23,5 @@ func eachItem<Item, Cursor, Failure>(
         found.items.forEach(body)
         left -= found.items.count
         cursor = found.next
-    } while cursor != nil && left > 0
+    } while cursor != nil && left > 0 && StandardOutput.isWhole
 }

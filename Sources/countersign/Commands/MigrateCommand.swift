@@ -35,15 +35,15 @@ struct MigrateCommand: AsyncParsableCommand {
                 let steps: [MigrationStep]
                 if dryRun {
                     steps = try await migrator.plan(to: to)
-                    for step in steps { print("would apply \(step.label)") }
+                    for step in steps { printLine("would apply \(step.label)") }
                 } else {
-                    steps = try await migrator.up(to: to) { print("applied \($0.label)") }
+                    steps = try await migrator.up(to: to) { printLine("applied \($0.label)") }
                 }
                 guard steps.isEmpty else { return }
                 if let label = try await migrator.latestOfLaterProgram() {
-                    print("nothing to apply: a later release brought the schema to \(label)")
+                    printLine("nothing to apply: a later release brought the schema to \(label)")
                 } else {
-                    print("nothing to apply")
+                    printLine("nothing to apply")
                 }
             }
         }
@@ -72,8 +72,8 @@ struct MigrateCommand: AsyncParsableCommand {
                         "Take back \(plan.joined(separator: ", ")), and delete what only they hold? [yes/no] "
                     ).requireYes()
                 }
-                let taken = try await migrator.down(steps: steps) { print("took back \($0.label)") }
-                if taken.isEmpty { print("nothing to take back") }
+                let taken = try await migrator.down(steps: steps) { printLine("took back \($0.label)") }
+                if taken.isEmpty { printLine("nothing to take back") }
             }
         }
     }
@@ -87,7 +87,7 @@ struct MigrateCommand: AsyncParsableCommand {
         func run() async throws {
             try await withMigrator(options) { migrator in
                 for entry in try await migrator.status() {
-                    print("\(entry.label)  \(entry.state)")
+                    printLine("\(entry.label)  \(entry.state)")
                 }
             }
         }
@@ -104,7 +104,7 @@ struct MigrateCommand: AsyncParsableCommand {
             try await withMigrator(options) { migrator in
                 let faults = try await migrator.verify()
                 guard faults.isEmpty else { throw SchemaDiffers(faults: faults) }
-                print("the schema is current")
+                printLine("the schema is current")
             }
         }
     }
@@ -126,8 +126,8 @@ struct MigrateCommand: AsyncParsableCommand {
 
         func run() throws {
             let migration = try NewMigration(name: name, directory: directory)
-            print(migration.upPath)
-            print(migration.downPath)
+            printLine(migration.upPath)
+            printLine(migration.downPath)
         }
     }
 }

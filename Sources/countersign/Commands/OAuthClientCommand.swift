@@ -94,7 +94,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
                     client.introspects = introspect
                 }
             }
-            print(created.line)
+            printLine(created.line)
         }
     }
 
@@ -114,7 +114,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
                 }
                 return lines
             }
-            for line in lines { print(line) }
+            for line in lines { printLine(line) }
         }
     }
 
@@ -129,7 +129,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
             let client = try await withOAuthAdministration(options) { administration, _ in
                 try await administration.client(id)
             }
-            print(client.line)
+            printLine(client.line)
         }
     }
 
@@ -151,7 +151,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
             let rotated = try await withOAuthAdministration(options) { administration, call in
                 try await administration.rotateSecret(of: id, keepOldSeconds: keepOld, by: call)
             }
-            print(rotated.line)
+            printLine(rotated.line)
             if let ended = rotated.endedSecretUntil, let kept = rotated.record.client.previousSecretExpiresAt {
                 printNotice(
                     """

@@ -37,8 +37,8 @@ struct ReconcileCommand: AsyncParsableCommand {
             var sum = ReconciledParts()
             if feed != nil { sum += try await reconciliation.run(by: SystemClock()) }
             if endAllSessions { sum += try await reconciliation.endAllSessions(by: SystemClock()) }
-            for line in sum.lines { print(line) }
-            for line in unknowable(sum, reconciliation.last) { print(line) }
+            for line in sum.lines { printLine(line) }
+            for line in unknowable(sum, reconciliation.last) { printLine(line) }
         }
     }
 

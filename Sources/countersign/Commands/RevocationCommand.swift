@@ -20,7 +20,7 @@ struct RevocationCommand: AsyncParsableCommand {
                 try await eachItem(upTo: list.limit) {
                     try await administration.revocations(status, before: $0, limit: $1)
                 } do: {
-                    print($0.line)
+                    printLine($0.line)
                 }
             }
         }

@@ -1,14 +1,33 @@
-@preconcurrency import Glibc
+import Synchronization
 
 extension StandardOutput {
-    /// Writes what `print` has left in its buffer.
-    ///
-    /// - Throws: `Fault` when some of what was printed could not be written.
-    static func flushPrinted() throws {
-        guard unsafe fflush(stdout) == 0 else {
-            throw Fault(description: "Standard output can't be written: \(unsafe String(cString: strerror(errno))).")
-        }
-        // What didn't fit into the buffer was written before.
-        guard unsafe ferror(stdout) == 0 else { throw Fault(description: "Standard output can't be written.") }
+    /// Why something that was printed is not written. Nothing is written behind it.
+    private static let firstFault = Mutex<(any Error)?>(nil)
+
+    /// Whether all that was printed has been written: a list ends where it is not, and a change goes on.
+    static var isWhole: Bool { firstFault.withLock { $0 == nil } }
+
+    /// - Throws: as `flush` did when something that was printed could not be written.
+    static func requirePrinted() throws {
+        if let fault = firstFault.withLock({ $0 }) { throw fault }
     }
+
+    /// Prints a text at once.
+    static func write(_ text: String) {
+        firstFault.withLock { fault in
+            guard fault == nil else { return }
+            do {
+                var output = StandardOutput()
+                try output.append(Array(text.utf8))
+                try output.flush()
+            } catch let reason {
+                fault = reason
+            }
+        }
+    }
+}
+
+/// Prints a line on standard output. That it can't be written is said when the command has ended.
+func printLine(_ line: String) {
+    StandardOutput.write(line + "\n")
 }

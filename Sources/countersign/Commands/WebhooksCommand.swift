@@ -22,7 +22,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
         func run() async throws {
             let webhooks = try await withWebhooks(options) { administration, _ in try await administration.webhooks() }
-            for webhook in webhooks { print(webhook.line) }
+            for webhook in webhooks { printLine(webhook.line) }
         }
     }
 
@@ -38,7 +38,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             let result = try await withWebhook(name, options) { administration, _ in
                 try await administration.testWebhook(name)
             }
-            print(result.line)
+            printLine(result.line)
             guard result.isDelivered else { throw ExitCode(1) }
         }
     }
@@ -94,7 +94,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             let count = try await withWebhook(name, options, orEvent: event) {
                 try await $0.replayWebhook(name, start, types: kinds.isEmpty ? nil : kinds, by: $1)
             }
-            print(#"{"events":\#(count)}"#)
+            printLine(#"{"events":\#(count)}"#)
         }
     }
 
@@ -111,7 +111,7 @@ struct WebhooksCommand: AsyncParsableCommand {
                 try await eachItem(pageSize: 1000) {
                     try await administration.webhookFailures(name, before: $0, limit: $1)
                 } do: {
-                    print($0.line)
+                    printLine($0.line)
                 }
             }
         }
@@ -129,10 +129,10 @@ struct WebhooksCommand: AsyncParsableCommand {
         var ed25519 = false
 
         func run() throws {
-            guard ed25519 else { return print(try WebhookSecret.fresh()) }
+            guard ed25519 else { return printLine(try WebhookSecret.fresh()) }
             let pair = try WebhookSecret.freshPair()
-            print(pair.secret)
-            print(pair.publicKey)
+            printLine(pair.secret)
+            printLine(pair.publicKey)
         }
     }
 }

@@ -1,5 +1,6 @@
 # Runs a command whose standard input and output are pipes that do not block: its input comes in parts, each once it waits for
-# it, and its output is read once it waits for room.
+# it, and its output is read once it waits for room, of which there is little.
+import fcntl
 import os
 import pathlib
 import sys
@@ -25,6 +26,7 @@ def waits(process):
 
 input_end, feed = os.pipe()
 drain, output_end = os.pipe()
+fcntl.fcntl(output_end, fcntl.F_SETPIPE_SZ, 4096)
 child = os.fork()
 if child == 0:
     os.dup2(input_end, 0)

@@ -156,6 +156,49 @@ import Testing
             ])
     }
 
+    /// Standard output as a shell and a reader leave it: on a full disk, or read no more.
+    @Test(arguments: [
+        (
+            ["/bin/sh", "-c", "exec \"$0\" \"$@\" >/dev/full"],
+            "countersign: Standard output can't be written: No space left on device.\n"
+        ),
+        (
+            [
+                "/usr/bin/python3", "-c",
+                """
+                import os, signal, sys
+                signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+                read, write = os.pipe()
+                os.dup2(write, 1)
+                os.close(read)
+                os.execv(sys.argv[1], sys.argv[1:])
+                """,
+            ], ""
+        ),
+    ])
+    func `an undo that can't say what it keeps ends behind its page, and the next one takes back the rest`(
+        _ launcher: [String], _ said: String
+    ) async throws {
+        _ = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined())
+        try await scratch.execute(
+            """
+            UPDATE imported_rows SET is_touched = true
+            WHERE account_id IN (SELECT account_id FROM imported_rows ORDER BY external_id_digest LIMIT 10)
+            """)
+        let words = try launcher.dropFirst() + [CountersignProcess.executable.path, "import", "undo", "ndjson"]
+        let undo = try await FinishedProcess.run(
+            URL(filePath: launcher[0]), Array(words), environment: ImportCommandTests.environment(scratch)
+        ).ended(1)
+        #expect(undo.errors == "countersign: ndjson: 490 removed, 10 kept; stopped\n" + said)
+        #expect(try await Self.count("accounts", scratch) == 710)
+        let rest = try await ImportCommandTests.run(["undo", "ndjson"], scratch).ended(1)
+        #expect(rest.lines.count == 10)
+        #expect(
+            try await Self.ends(scratch).suffix(2) == [
+                "import_undone ndjson: 490 removed, 10 kept; stopped", "import_undone ndjson: 700 removed, 10 kept",
+            ])
+    }
+
     @Test func `of an undo that is killed whole pages are undone, and the next one records them`() async throws {
         _ = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows(1_200).joined())
         try await Self.withUndo(atItsSecondPageIn: scratch) { undo in

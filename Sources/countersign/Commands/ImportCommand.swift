@@ -81,7 +81,8 @@ struct ImportCommand: AsyncParsableCommand {
                     removed += page.removed
                     kept += page.kept.count
                     next = page.next
-                } while next != nil && !stop.isRaised
+                    // Who lacks the list of what stays can have the rest of it from another run.
+                } while next != nil && !stop.isRaised && StandardOutput.isWhole
             } catch {
                 // What went is gone, and so it is recorded, unless it is the database that is away.
                 try? await finish("; failed")

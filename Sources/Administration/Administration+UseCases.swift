@@ -224,13 +224,13 @@ extension Administration {
     /// Makes a key, by the owner of the tables: the service's role can't.
     package func createKey(
         named name: String, scopes: Set<AdminKey.Scope>, by administrator: Administrator
-    ) async throws(AdministrationFailure) -> AdminSecret {
+    ) async throws(AdministrationFailure) -> (key: AdminKey, secret: AdminSecret) {
         let call = administrator.call
         let key = AdminKey(id: AdminKeyID(now: call.now), name: name, scopes: scopes, createdAt: call.now)
         return try await stored {
             let secret = try AdminSecret()
             try await keyStore.insert(key, hash: secret.hash, by: call)
-            return secret
+            return (key: key, secret: secret)
         }
     }
 

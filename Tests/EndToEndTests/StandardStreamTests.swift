@@ -1,3 +1,6 @@
+import Foundation
+import JSON
+import Postgres
 import TestSupport
 import Testing
 
@@ -33,6 +36,61 @@ import Testing
                 let ending = try await run(arguments, redirection, settings).expecting(1)
                 #expect(ending.error == "countersign: Standard output can't be written: \(reason).\n", "\(arguments)")
             }
+        }
+    }
+
+    /// The clients and keys of a name: each client by its id and its hash, each key by its id.
+    private func secrets(of name: String) async throws -> Set<String> {
+        let texts = try await scratch.texts(
+            """
+            SELECT client_id || ' ' || secret_hash::text FROM oauth_clients WHERE name = \(name)
+            UNION ALL SELECT key_id::text FROM admin_keys WHERE name = \(name)
+            """)
+        return Set(texts)
+    }
+
+    private func newClient(_ name: String) async throws -> String {
+        let made = try await world.run(["oauth-client", "create", "--name", name]).expecting(0)
+        return try #require(try made.json["clientId"]?.string)
+    }
+
+    @Test func `a secret is not made where it shows beforehand that it can't be printed`() async throws {
+        let settings = ["postgres.url": scratch.url]
+        let client = try await newClient("unseen")
+        let before = try await secrets(of: "unseen")
+        for arguments in [
+            ["oauth-client", "rotate-secret", client], ["oauth-client", "create", "--name", "unseen"],
+            ["admin-key", "create", "--name", "unseen", "--scopes", "read"],
+        ] {
+            for (redirection, reason) in [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")] {
+                let ending = try await run(arguments, redirection, settings).expecting(1)
+                #expect(ending.error == "countersign: Standard output can't be written: \(reason).\n", "\(arguments)")
+            }
+        }
+        #expect(try await secrets(of: "unseen") == before)
+    }
+
+    @Test func `of a secret that is made and can't be printed it is said how to go on`() async throws {
+        let client = try await newClient("unprinted")
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
+        let file = directory.url.appending(path: "output").path
+        for (arguments, remedy) in [
+            (["oauth-client", "rotate-secret", client], "has a new secret, which could not be printed: rotate it"),
+            (["oauth-client", "rotate-secret", client, "--keep-old", "1h"], "or go on with that until "),
+            (["oauth-client", "create", "--name", "unprinted"], "`countersign oauth-client rotate-secret csc_"),
+            (["admin-key", "create", "--name", "unprinted", "--scopes", "read"], "`countersign admin-key revoke "),
+        ] {
+            let before = try await secrets(of: "unprinted")
+            // As on a full disk, of which nothing shows before something is written.
+            let ending = try await Countersign.run(
+                arguments, ["postgres.url": scratch.url],
+                launcher: ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\" >'\(file)'"]
+            ).expecting(1)
+            #expect(ending.error.hasPrefix("countersign: ") && ending.error.contains(remedy), "\(ending.error)")
+            #expect(ending.error.hasSuffix("countersign: Standard output can't be written: File too large.\n"))
+            let new = try await secrets(of: "unprinted").subtracting(before)
+            #expect(new.count == 1 && new.allSatisfy { ending.error.contains($0.prefix { $0 != " " }) }, "\(new)")
         }
     }
 

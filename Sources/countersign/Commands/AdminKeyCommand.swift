@@ -46,10 +46,16 @@ struct AdminKeyCommand: AsyncParsableCommand {
             guard try !options.sources().names(in: Settings.Console.staff).contains(name) else {
                 throw CommandFailure("\(name) is a name of console.staff: in the trail the two would be one.")
             }
-            let secret = try await withAdministration(options, asOwner: true) { administration, administrator in
+            try StandardOutput().requireWritable()
+            let (key, secret) = try await withAdministration(options, asOwner: true) { administration, administrator in
                 try await administration.createKey(named: name, scopes: scopes, by: administrator)
             }
-            printLine(secret.text)
+            printOnce(
+                secret.text,
+                orSay: """
+                    the key \(key.id) is made, and could not be printed: `countersign admin-key revoke \(key.id)`, and make \
+                    another one
+                    """)
         }
     }
 

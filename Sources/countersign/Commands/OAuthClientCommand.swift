@@ -79,6 +79,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
 
         func run() async throws {
             let (redirectURIs, scopes) = try registration
+            try StandardOutput().requireWritable()
             let created = try await withOAuthAdministration(options) { administration, call in
                 let configured = administration.configuredScopes()
                 if let unknown = scopes?.all.first(where: { !configured.contains($0) }) {
@@ -94,7 +95,13 @@ struct OAuthClientCommand: AsyncParsableCommand {
                     client.introspects = introspect
                 }
             }
-            printLine(created.line)
+            let id = created.record.client.id.text
+            printOnce(
+                created.line,
+                orSay: """
+                    the client \(id) is made, and its secret could not be printed: `countersign oauth-client rotate-secret \
+                    \(id)` gives it another one
+                    """)
         }
     }
 
@@ -148,11 +155,18 @@ struct OAuthClientCommand: AsyncParsableCommand {
         var keepOld: Int64 = 0
 
         func run() async throws {
+            try StandardOutput().requireWritable()
             let rotated = try await withOAuthAdministration(options) { administration, call in
                 try await administration.rotateSecret(of: id, keepOldSeconds: keepOld, by: call)
             }
-            printLine(rotated.line)
-            if let ended = rotated.endedSecretUntil, let kept = rotated.record.client.previousSecretExpiresAt {
+            let kept = rotated.record.client.previousSecretExpiresAt
+            printOnce(
+                rotated.line,
+                orSay: """
+                    \(id.text) has a new secret, which could not be printed: rotate it again\
+                    \(kept.map { ", which ends the one before, or go on with that until \($0.rfc3339)" } ?? "")
+                    """)
+            if let ended = rotated.endedSecretUntil, let kept {
                 printNotice(
                     """
                     the secret that an earlier rotation kept until \(ended.rfc3339) counts no more; the one that it gave \

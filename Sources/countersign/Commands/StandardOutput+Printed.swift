@@ -31,3 +31,11 @@ extension StandardOutput {
 func printLine(_ line: String) {
     StandardOutput.write(line + "\n")
 }
+
+/// Prints a line that is shown this once, of a change that stands by now.
+///
+/// - Parameter remedy: what is said where it can't be written.
+func printOnce(_ line: String, orSay remedy: String) {
+    printLine(line)
+    if !StandardOutput.isWhole { printNotice(remedy) }
+}

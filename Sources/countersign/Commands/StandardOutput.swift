@@ -61,9 +61,19 @@ struct StandardOutput {
             isOnDisk = directory >= 0 && fsync(directory) == 0
             if directory >= 0 { close(directory) }
         }
-        guard isOnDisk else {
-            throw Fault(description: "\(name) can't be written: \(unsafe String(cString: strerror(errno))).")
-        }
+        guard isOnDisk else { throw fault(errno) }
+    }
+
+    /// Throws where it shows beforehand that nothing can be written: to a stream that is closed or that nothing reads, or to a
+    /// device that is full. Not so a full disk.
+    func requireWritable() throws {
+        var stream = pollfd(fd: descriptor, events: 0, revents: 0)
+        if poll(&stream, 1, 0) > 0, Int32(stream.revents) & POLLERR != 0 { throw fault(EPIPE) }
+        guard unsafe Foundation.write(descriptor, "", 0) == 0 else { throw fault(errno) }
+    }
+
+    private func fault(_ code: Int32) -> Fault {
+        Fault(description: "\(name) can't be written: \(unsafe String(cString: strerror(code))).")
     }
 
     mutating func append(_ line: [UInt8]) throws {
@@ -81,8 +91,7 @@ struct StandardOutput {
             } else if errno == EPIPE {
                 throw ExitCode(1)
             } else if !StandardStream.isToBeTriedAgain(descriptor, POLLOUT) {
-                throw Fault(
-                    description: "\(name) can't be written: \(unsafe String(cString: strerror(errno))).")
+                throw fault(errno)
             }
         }
         buffer.removeAll(keepingCapacity: true)

@@ -53,6 +53,17 @@ struct SandboxCommand: AsyncParsableCommand {
         guard allowRemote || host.isLoopbackHost else {
             throw ValidationError("\(host) may be reached from other machines; say --allow-remote if that is meant.")
         }
+        guard keys != "" else { throw ValidationError("--keys is a directory, and not empty.") }
+        guard Self.isIssuer(appleIssuer) else { throw ValidationError("--apple-issuer is an http: or https: URL.") }
+        // Google's tokens may have it without the scheme.
+        guard Self.isIssuer(googleIssuer) || googleIssuer == "accounts.google.com" else {
+            throw ValidationError("--google-issuer is an http: or https: URL, or accounts.google.com.")
+        }
+    }
+
+    private static func isIssuer(_ text: String) -> Bool {
+        guard let url = URLComponents(string: text), let scheme = url.scheme, let host = url.host else { return false }
+        return ["http", "https"].contains(scheme) && !host.isEmpty
     }
 
     func run() async throws {
@@ -109,10 +120,15 @@ struct SandboxCommand: AsyncParsableCommand {
     }
 
     /// Prints the one line on standard output, unbuffered, because a parent process waits for it at the other end of a
-    /// pipe.
+    /// pipe. Ends the process if it can't.
     private func announce(port: Int) {
         let host = host.contains(":") ? "[\(host)]" : host
-        FileHandle.standardOutput.write(Data("countersign-sandbox ready at http://\(host):\(port)\n".utf8))
+        let line = Array("countersign-sandbox ready at http://\(host):\(port)\n".utf8)
+        // So short a line is written as a whole, or not.
+        guard write(STDOUT_FILENO, line, line.count) == line.count else {
+            let reason = String(cString: strerror(errno))
+            Self.exit(withError: StartFailure(description: "Cannot print the address: \(reason)."))
+        }
     }
 
     /// Signals this process when standard input ends. Called once the server runs: before, no handler catches the

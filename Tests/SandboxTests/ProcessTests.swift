@@ -68,6 +68,25 @@ import Testing
         #expect(try await run("--port", "65536").code == 64)
     }
 
+    @Test(arguments: [
+        ["--keys", ""], ["--apple-issuer", ""], ["--apple-issuer", "nonsense"], ["--apple-issuer", "https://"],
+        ["--google-issuer", ""], ["--google-issuer", "google.com"],
+    ])
+    func `a value that can't be meant is refused`(_ arguments: [String]) async throws {
+        let result = try await run(arguments[0], arguments[1], "--port", "0", "--until-input-ends")
+        #expect(result.code == 64 && result.output == "", "\(result.output)")
+        #expect(result.errors.hasPrefix("Error: \(arguments[0]) is "), "\(result.errors)")
+    }
+
+    @Test func `an address that can't be printed is an error with a message`() async throws {
+        let executable = try FinishedProcess.product("countersign-sandbox").path
+        let result = try await FinishedProcess.run(
+            URL(filePath: "/bin/sh"),
+            ["-c", "exec \"$0\" --port 0 --until-input-ends >/dev/full", executable])
+        #expect(result.code == 1)
+        #expect(result.errors == "Error: Cannot print the address: No space left on device.\n")
+    }
+
     @Test func `keys are new each time unless a directory keeps them`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "sandbox-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -18,7 +18,8 @@ import Testing
         #expect(made.errors.isEmpty)
 
         // Names may repeat: a key is renewed under its name.
-        let other = try await run(["create", "--name", "kim@support", "--scopes", "manage"], scratch)
+        let other = try await run(
+            ["create", "--name", "kim@support", "--scopes", "manage", "--scopes", "feed,read"], scratch)
         #expect(other.output != made.output)
         let list = try await run(["list"], scratch)
         #expect(list.lines.count == 2)
@@ -26,6 +27,7 @@ import Testing
         let line = try #require(list.lines.first)
         let id = try #require(line.firstMatch(of: /"keyId":"([0-9a-f-]{36})"/)).1
         #expect(line.contains(#""name":"kim@support","scopes":["read","revoke"],"createdAt":""#))
+        #expect(list.lines.last?.contains(#""scopes":["feed","manage","read"]"#) == true, "\(list.output)")
         #expect(!line.contains("lastUsedAt"))
         #expect(!line.contains("revokedAt"))
 

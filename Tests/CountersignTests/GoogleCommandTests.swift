@@ -58,8 +58,10 @@ import Testing
 
     @Test func `Some events alone can be asked for, and status misses the others`() async throws {
         try await project { project in
-            let types = "sessions-revoked,\(Self.risc)account-purged"
-            let registered = try await project.run("register", "--url", Self.endpoint, "--events", types).ended()
+            let registered = try await project.run(
+                "register", "--url", Self.endpoint, "--events", "sessions-revoked", "--events",
+                "\(Self.risc)account-purged"
+            ).ended()
             #expect(registered.errors == "countersign: warning: Google dropped \(Self.risc)account-purged\n")
             #expect(try await project.sandbox.eventStream().eventTypes == [Self.risc + "sessions-revoked"])
             let status = try await project.run("status").ended()

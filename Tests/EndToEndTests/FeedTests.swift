@@ -76,6 +76,10 @@ import Testing
         let lines = printed.output.split(separator: "\n")
         #expect(lines.count >= 5)
         for line in lines { #expect(whole.contains(line)) }
+        let some = try await world.run(
+            ["feed", "--after", start, "--types", "account.deleted", "--types", "account.disabled"]
+        ).expecting(0)
+        #expect(some.output.split(separator: "\n").count == 2, "\(some.output)")
     }
 
     /// A follower that has printed the two events of a new account.

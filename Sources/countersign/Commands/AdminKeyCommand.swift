@@ -17,7 +17,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "Who has it or what it is for; stands in the audit trail. Names may repeat.") var name: String
-        @Option(help: "What it may do: read, revoke, manage, feed; with commas.") var scopes: String
+        @Option(help: "What it may do: read, revoke, manage, feed; with commas, or given again.") var scopes: [String]
 
         func validate() throws {
             guard AdminKey.isName(name) else {
@@ -32,7 +32,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
 
         private var parsedScopes: Set<AdminKey.Scope> {
             get throws {
-                let names = scopes.split(separator: ",", omittingEmptySubsequences: false)
+                let names = scopes.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
                 let parsed = names.compactMap { AdminKey.Scope(rawValue: String($0)) }
                 guard !parsed.isEmpty, parsed.count == names.count else {
                     throw ValidationError("--scopes are read, revoke, manage and feed, with commas between them")

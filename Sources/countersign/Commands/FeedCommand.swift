@@ -17,16 +17,21 @@ struct FeedCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
     @Option(help: "Where to go on: a cursor, the id of an event, or `now`; the oldest event that is kept if absent.")
     var after: String?
-    @Option(help: "Types of events, between commas; all if absent.") var types: String?
+    @Option(help: "Types of events, between commas, or given again; all if absent.") var types: [String] = []
     @Option(help: "How many, at most; all if absent.") var limit: Int?
     @Flag(help: "Wait for what comes.") var follow = false
 
     func validate() throws {
-        guard types.map({ AccountEvent.Kind.list($0) != nil }) ?? true else {
+        guard kinds != nil else {
             throw ValidationError(
                 "--types takes these: \(AccountEvent.Kind.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         guard (limit ?? 1) > 0 else { throw ValidationError("--limit is a number from 1") }
+    }
+
+    /// `nil` when one is none.
+    private var kinds: Set<AccountEvent.Kind>? {
+        types.isEmpty ? [] : AccountEvent.Kind.list(types.joined(separator: ","))
     }
 
     func run() async throws {
@@ -34,7 +39,7 @@ struct FeedCommand: AsyncParsableCommand {
         try await withDatabase(options) { database in
             let following = FeedFollowing(
                 feed: Feed(store: FeedStore(database: database), keyRing: keyRing, news: FeedNews()),
-                query: Feed.Query(from: Feed.Start(after), types: types.flatMap(AccountEvent.Kind.list) ?? []),
+                query: Feed.Query(from: Feed.Start(after), types: kinds ?? []),
                 limit: limit ?? .max, waits: follow)
             guard follow else { return try await following.run() }
             try await StopSignal.cancelling { try await following.run() }

@@ -54,10 +54,10 @@ struct GoogleCommand: AsyncParsableCommand {
         var url: String
         @Option(
             help: """
-                Events, between commas: a full name, or the last part of one that this version knows, as \
+                Events, between commas, or given again: a full name, or the last part of one that this version knows, as \
                 sessions-revoked. All that it knows if absent.
                 """, transform: eventTypes)
-        var events = GoogleEventStream.eventTypes
+        var events: [[String]] = []
 
         func validate() throws {
             guard WebAddress.isProviderURL(url) else {
@@ -66,6 +66,7 @@ struct GoogleCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
+            let events = events.isEmpty ? GoogleEventStream.eventTypes : events.flatMap(\.self)
             try await withEventStream(options) { access in
                 await access.warnOfMismatch()
                 try await access.stream.register(.init(url: url, eventTypes: events))

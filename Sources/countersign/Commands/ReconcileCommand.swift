@@ -47,6 +47,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         var number = 0
         func add(_ line: [UInt8]) throws {
             number += 1
+            let line = number == 1 ? withoutMark(line) : line
             guard !line.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) else { return }
             guard let event = PastEvent(line: line) else {
                 throw UsageFault(sentence: "line \(number) of --feed is no event of the feed; nothing was ended")
@@ -58,22 +59,29 @@ struct ReconcileCommand: AsyncParsableCommand {
                 for line in lines.append(chunk) { try add(line) }
             }
         } else {
-            guard let file = FileHandle(forReadingAtPath: path) else {
-                throw UsageFault(sentence: "--feed can't be read: \(path)")
-            }
+            let unreadable = UsageFault(sentence: "--feed can't be read: \(path)")
+            guard let file = FileHandle(forReadingAtPath: path) else { throw unreadable }
             defer { try? file.close() }
-            while let chunk = try file.read(upToCount: 1 << 18), !chunk.isEmpty {
+            while true {
+                // A directory opens, too.
+                guard let chunk = try? file.read(upToCount: 1 << 18) ?? Data() else { throw unreadable }
+                if chunk.isEmpty { break }
                 for line in lines.append([UInt8](chunk)) { try add(line) }
             }
         }
         // A follower that was killed has left half a line.
         for line in lines.finish() {
-            if let event = PastEvent(line: line) {
+            if let event = PastEvent(line: number == 0 ? withoutMark(line) : line) {
                 take(event)
             } else {
                 printNotice("the last line of --feed is unfinished, and left out")
             }
         }
+    }
+
+    /// Without the byte order mark that some editors write before UTF-8.
+    private func withoutMark(_ line: [UInt8]) -> [UInt8] {
+        Array(line.starts(with: [0xEF, 0xBB, 0xBF]) ? line.dropFirst(3) : line[...])
     }
 
     /// What the feed does not show.

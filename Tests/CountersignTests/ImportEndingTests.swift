@@ -148,12 +148,28 @@ import Testing
         // It takes a moment to hear of the signal: of six pages some are left.
         let left = try await Self.count("accounts", scratch)
         #expect((1...2_000).contains(left) && left.isMultiple(of: 500))
+        let shown = try await ImportCommandTests.run(["show", "ndjson"], scratch)
+        for part in [#""state":"stopped""#, #""accounts":\#(left)"#] {
+            #expect(shown.output.contains(part), "\(shown.output)")
+        }
         try await ImportCommandTests.run(["undo", "ndjson"], scratch).ended()
         #expect(
             try await Self.ends(scratch).suffix(2) == [
                 "import_undone ndjson: \(3_000 - left) removed, 0 kept; stopped",
                 "import_undone ndjson: \(left) removed, 0 kept",
             ])
+    }
+
+    @Test func `an undo that removes nothing keeps the counts of the run, and not how that ended`() async throws {
+        _ = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined())
+        try await scratch.execute(
+            "UPDATE imported_rows SET is_touched = true",
+            "UPDATE imports SET outcomes = outcomes || '{end:stopped}', outcome_counts = outcome_counts || '{1}'")
+        _ = try await ImportCommandTests.run(["undo", "ndjson"], scratch).ended(1)
+        let shown = try await ImportCommandTests.run(["show", "ndjson"], scratch).output
+        for part in [#""state":"finished""#, #""counts":{"created":\#(Self.rows.count)}"#] {
+            #expect(shown.contains(part), "\(shown)")
+        }
     }
 
     /// Standard output as a shell and a reader leave it: on a full disk, or read no more.
@@ -191,8 +207,10 @@ import Testing
         ).ended(1)
         #expect(undo.errors == "countersign: ndjson: 490 removed, 10 kept; stopped\n" + said)
         #expect(try await Self.count("accounts", scratch) == 710)
+        #expect(try await ImportCommandTests.run(["list"], scratch).output.contains(#""state":"stopped""#))
         let rest = try await ImportCommandTests.run(["undo", "ndjson"], scratch).ended(1)
         #expect(rest.lines.count == 10)
+        #expect(try await ImportCommandTests.run(["list"], scratch).output.contains(#""state":"finished""#))
         #expect(
             try await Self.ends(scratch).suffix(2) == [
                 "import_undone ndjson: 490 removed, 10 kept; stopped", "import_undone ndjson: 700 removed, 10 kept",

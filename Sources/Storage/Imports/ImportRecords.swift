@@ -17,15 +17,15 @@ package struct ImportRecord: Sendable {
     /// The rows that became an account; `nil` where they were not counted.
     package let accounts: Int?
 
-    package enum State: String, Sendable {
+    package enum State: String, CaseIterable, Sendable {
         case underWay = "under_way"
         /// The process of the last run, or of an undo, was killed. What it had done stays.
         case cutOff = "cut_off"
-        /// The last run was stopped behind a batch.
+        /// The last run was stopped behind a batch, or an undo behind a page.
         case stopped
-        /// The last run came to a fault behind a batch.
+        /// The last run came to a fault behind a batch, or an undo behind a page.
         case failed
-        /// The last run came to the end of its source.
+        /// The last run came to the end of its source, or an undo to the end of the import.
         case finished
 
         /// How a run ended before its source did stands among its counts, as this with a 1.

@@ -90,18 +90,32 @@ extension ImportStore {
     ///
     /// - Parameters:
     ///   - kept: how many accounts stay.
-    ///   - end: what the record ends in, if the undo did before its time.
+    ///   - state: how it ends: finished, stopped or failed.
     package func finishUndo(
-        _ run: OpenImport, of name: ImportName, kept: Int, end: String, by call: Call
+        _ run: OpenImport, of name: ImportName, kept: Int, as state: ImportRecord.State, by call: Call
     ) async throws {
+        let marks = state == .finished ? [] : [state.mark]
+        let ends = ImportRecord.State.allCases.map(\.mark)
         try await database.change(by: call) { change in
             let removed = try await ImportStore.takeUndone(name, in: change) ?? 0
+            // The counts of the last run stay where nothing was removed. How it, or an undo before this one, has ended does not.
+            _ = try await change.execute(
+                """
+                UPDATE imports i
+                SET (outcomes, outcome_counts) = (
+                    SELECT COALESCE(array_agg(o.outcome ORDER BY o.number), '{}') || \(marks),
+                        COALESCE(array_agg(o.count ORDER BY o.number), '{}') || \(marks.map { _ in 1 })
+                    FROM unnest(i.outcomes, i.outcome_counts) WITH ORDINALITY o (outcome, count, number)
+                    WHERE o.outcome <> ALL (\(ends)))
+                WHERE i.import_id = \(run.id)
+                """)
             _ = try await change.execute(
                 """
                 DELETE FROM imports
                 WHERE import_id = \(run.id)
                     AND NOT EXISTS (SELECT FROM imported_rows r WHERE r.import_id = \(run.id))
                 """)
+            let end = state == .finished ? "" : "; \(state.rawValue)"
             try await change.record(.importUndone, reason: "\(name): \(removed) removed, \(kept) kept\(end)")
         }
     }

@@ -68,10 +68,9 @@ struct ImportCommand: AsyncParsableCommand {
             let stop = await StopSignal()
             var (removed, kept) = (0, 0)
             var next: [UInt8]?
-            func finish(_ end: String) async throws {
+            func finish(_ state: ImportRecord.State) async throws {
                 guard !dryRun else { return }
-                try await store.finishUndo(
-                    run, of: name, kept: kept, end: end, by: clock.call(by: .thisOperator))
+                try await store.finishUndo(run, of: name, kept: kept, as: state, by: clock.call(by: .thisOperator))
             }
             do {
                 repeat {
@@ -85,11 +84,11 @@ struct ImportCommand: AsyncParsableCommand {
                 } while next != nil && !stop.isRaised && StandardOutput.isWhole
             } catch {
                 // What went is gone, and so it is recorded, unless it is the database that is away.
-                try? await finish("; failed")
+                try? await finish(.failed)
                 throw error
             }
+            try await finish(next == nil ? .finished : .stopped)
             let end = next == nil ? "" : "; stopped"
-            try await finish(end)
             printNotice("\(name): \(removed) removed, \(kept) kept\(end)\(dryRun ? " (nothing was done)" : "")")
             if next != nil { throw ExitCode(1) }
             return kept

@@ -27,10 +27,13 @@ import Testing
             for (arguments, positions) in [
                 ([], [2, 1, 0]), (["--provider", "google"], [2, 1]), (["--provider", "apple"], [0]),
                 (["--status", "pending"], [1]), (["--status", "unknown_type"], [2]), (["--status", "outdated"], []),
-                (["--limit", "2"], [2, 1]), (["--provider", "google", "--status", "done"], []),
+                (["--limit", "2"], [2, 1]), (["--limit", "3"], [2, 1, 0]),
+                (["--provider", "google", "--status", "done"], []),
             ] {
                 let list = try await run(["list"] + arguments, scratch).ended()
                 #expect(list.lines.map(String.init) == positions.map { lines[$0] }, "\(arguments)")
+                let notice = "countersign: the list ends at --limit (2), and there may be more\n"
+                #expect(list.errors == (arguments == ["--limit", "2"] ? notice : ""), "\(arguments)")
             }
         }
     }

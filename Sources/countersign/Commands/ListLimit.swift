@@ -10,7 +10,8 @@ struct ListLimit: ParsableArguments {
     }
 }
 
-/// Reads a list page by page, as far as its end or so many items, or until what is printed can't be written.
+/// Reads a list page by page, as far as its end or so many items, or until what is printed can't be written. Says when it
+/// ends before the list does.
 ///
 /// - Parameter page: gets the cursor of the page, and how many items it may have.
 func eachItem<Item, Cursor, Failure>(
@@ -24,4 +25,5 @@ func eachItem<Item, Cursor, Failure>(
         left -= found.items.count
         cursor = found.next
     } while cursor != nil && left > 0 && StandardOutput.isWhole
+    if cursor != nil, left <= 0 { printNotice("the list ends at --limit (\(count)), and there may be more") }
 }

@@ -36,7 +36,7 @@ struct Countersign: AsyncParsableCommand {
         ProcessLimits.occupyStandardStreams()
         var code: Int32 = 0
         do {
-            var command = try parseAsRoot()
+            var command = try Self.command(in: words)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -49,11 +49,26 @@ struct Countersign: AsyncParsableCommand {
         if code != 0 { Foundation.exit(code) }
     }
 
+    private static var words: [String] { Array(CommandLine.arguments.dropFirst()) }
+
+    /// The command that the words call.
+    ///
+    /// - Throws: `ValidationError`, too, where they end before one: of such words the library makes a request for help.
+    static func command(in words: [String]) throws -> any ParsableCommand {
+        let command = try parseAsRoot(words)
+        let below = type(of: command).configuration.subcommands.map { $0.configuration }.filter(\.shouldDisplay)
+        guard below.isEmpty else {
+            throw ValidationError(
+                "one of these is missing: \(below.compactMap(\.commandName).joined(separator: ", "))")
+        }
+        return command
+    }
+
     /// Says why a command ended.
     ///
     /// - Returns: its exit code.
     private static func ended(by error: any Error) -> Int32 {
-        let ending = CommandEnding(of: error, words: Array(CommandLine.arguments.dropFirst()))
+        let ending = CommandEnding(of: error, words: words)
         if !ending.message.isEmpty {
             // What help and the version are is output.
             if ending.code == 0 { printLine(ending.message) } else { StandardError.write(ending.message + "\n") }

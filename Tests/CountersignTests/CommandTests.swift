@@ -80,6 +80,8 @@ import Testing
         (["migrate", "down", "--steps", "0"], "countersign migrate down"),
         (["migrate", "new"], "countersign migrate new"),
         (["webhooks", "pause"], "countersign webhooks pause"), (["import", "frobnicate"], "countersign import run"),
+        ([], "countersign"), (["migrate"], "countersign migrate"), (["google", "risc"], "countersign google risc"),
+        (["account"], "countersign account"), (["config"], "countersign config"),
     ])
     func `a command that isn't one is a usage error, and leads to the help of the one above`(
         arguments: [String], command: String

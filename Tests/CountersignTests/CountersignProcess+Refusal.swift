@@ -7,7 +7,7 @@ extension CountersignProcess {
     /// Read in this process; nil when it would run.
     static func refusal(of arguments: [String]) -> (code: Int32, message: String)? {
         do {
-            _ = try Countersign.parseAsRoot(arguments)
+            _ = try Countersign.command(in: arguments)
             return nil
         } catch {
             let ending = CommandEnding(of: error, words: arguments)

@@ -21,7 +21,9 @@ import Testing
     /// A pipe takes 4,096 bytes at once.
     @Test func `long lines of many threads do not mix`() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
-            let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info)) })
+            let output = LogOutput(limit: .seconds(300))
+            let logger = Logger(
+                label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info), output: output) })
             let long = String(repeating: "x", count: 50_000)
             DispatchQueue.concurrentPerform(iterations: 200) { number in
                 logger.info("long", metadata: ["number": "\(number)", "text": "\(number % 2 == 0 ? long : "short")"])
@@ -35,28 +37,36 @@ import Testing
     }
 
     /// Standard error may be shared with a program that has made it non-blocking.
-    @Test func `a log that takes no more is waited for, and a line that is cut off spoils no other`() async {
+    @Test func `a log that takes no more is waited for, and a line that is cut off is counted and spoils no other`()
+        async
+    {
         await #expect(processExitsWith: .success) {
             var ends: [Int32] = [0, 0]
             #expect(pipe(&ends) == 0)
             #expect(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
             #expect(dup2(ends[1], STDERR_FILENO) == STDERR_FILENO)
             close(ends[1])
-            let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info)) })
+            let output = LogOutput(limit: .seconds(5), pause: .zero)
+            let logger = Logger(
+                label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info), output: output) })
             // More than a pipe holds.
             let long = String(repeating: "x", count: 300_000)
             logger.info("cut off", metadata: ["text": "\(long)"])
+            logger.info("lost")
             let reader = Task.detached { [end = ends[0]] in
                 try FileHandle(fileDescriptor: end).readToEnd().map { String(decoding: $0, as: UTF8.self) } ?? ""
             }
+            var log = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+            while poll(&log, 1, 10) == 0 { await Task.yield() }
             logger.info("waited for", metadata: ["text": "\(long)"])
             logger.info("after it")
             close(STDERR_FILENO)
             let lines = try await reader.value.split(separator: "\n")
-            #expect(lines.count == 3)
-            for (line, message) in zip(lines.dropFirst(), ["waited for", "after it"]) {
+            #expect(lines.count == 4)
+            for (line, message) in zip(lines.dropFirst(), ["log lines lost", "waited for", "after it"]) {
                 let members = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String]
                 #expect(members?["message"] == message)
+                #expect(members?["lines"] == (message == "log lines lost" ? "2" : nil))
             }
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -36,6 +37,30 @@ import Testing
                     #expect(line["client"]?.string == (isAllowed ? "127.0.0.1" : nil))
                 }
                 #expect(world.service.log.contains("@example.com") == isAllowed)
+            }
+        }
+    }
+
+    @Test(arguments: ["pipe", "openpty"])
+    func `a log that nobody reads holds neither the requests nor the end of the service`(_ ends: String) async throws {
+        try await World.run { world in
+            // The service has the other end itself.
+            let script = """
+                import os, sys
+                read, write = os.\(ends)()
+                os.set_inheritable(read, True)
+                os.dup2(write, 2)
+                os.execv(sys.argv[1], sys.argv[1:])
+                """
+            let launcher = ["/usr/bin/python3", "-c", script]
+            try await World.serve(world.scratch, world.sandbox, launcher: launcher) { other in
+                // Their lines are more than the pipe holds.
+                for _ in 0..<600 {
+                    let answer = try await other.service.get("/.well-known/jwks.json")
+                    #expect(answer.status == 200)
+                }
+                other.service.send(SIGTERM)
+                #expect(await other.service.end().status == 0)
             }
         }
     }

@@ -1,12 +1,10 @@
 import Accounts
 import Foundation
-import Glibc
 import HTTPAPI
 import HTTPServer
 import JSON
 import Logging
 import Primitives
-import Synchronization
 
 /// The log handler of `serve`: one line on standard error for each event. A line has `time` (RFC 3339, UTC,
 /// milliseconds), `level`, `message` and the metadata, sorted by name: that of the call, of the request on whose behalf
@@ -20,16 +18,21 @@ struct ServiceLogHandler: LogHandler {
     let format: LogFormat
     /// Whether values that are marked as personal are written. If not, they are left out together with their names.
     let revealsPersonalData: Bool
+    private let output: LogOutput
 
     /// - Parameter level: the lowest level that is logged; read for each event.
     init(_ configuration: LogConfiguration, level: Reloadable<Logger.Level>) {
         self.init(level: level, format: configuration.format, revealsPersonalData: configuration.personalData)
     }
 
-    init(level: Reloadable<Logger.Level>, format: LogFormat = .json, revealsPersonalData: Bool = false) {
+    init(
+        level: Reloadable<Logger.Level>, format: LogFormat = .json, revealsPersonalData: Bool = false,
+        output: LogOutput = .standardError
+    ) {
         self.level = level
         self.format = format
         self.revealsPersonalData = revealsPersonalData
+        self.output = output
     }
 
     var logLevel: Logger.Level {
@@ -50,42 +53,20 @@ struct ServiceLogHandler: LogHandler {
         }
         let fields = merged.compactMap { name, value in text(of: value).map { (name: name, value: $0) } }
             .sorted { $0.name < $1.name }
-        let time = SystemClock().now().rfc3339Milliseconds
-        var line =
-            switch format {
-            case .json: Self.json(time, event, fields)
-            case .text: Self.plain(time, event, fields)
-            }
-        line.append(UInt8(ascii: "\n"))
-        Self.write(line)
-    }
-
-    /// Whether the last line was cut off.
-    private static let isCutOff = Mutex(false)
-
-    /// Writes one line at a time: a pipe takes at most `PIPE_BUF` bytes atomically, and the rest would mix with the
-    /// lines of other threads. A line that can't be written is lost: a full disk or a closed pipe must not end the
-    /// service.
-    private static func write(_ line: [UInt8]) {
-        isCutOff.withLock { isCutOff in
-            let bytes = isCutOff ? [UInt8(ascii: "\n")] + line : line
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-                if count > 0 {
-                    rest = rest.dropFirst(count)
-                } else if !(count < 0 && (errno == EINTR || errno == EAGAIN && becomesWritable())) {
-                    break
-                }
-            }
-            if rest.count < bytes.count { isCutOff = !rest.isEmpty }
+        output.write(line(event.level, event.message.description, fields)) { lost in
+            line(.warning, "log lines lost", [("lines", "\(lost)")])
         }
     }
 
-    /// Whether standard error, which another program may have made non-blocking, is writable again within a second.
-    private static func becomesWritable() -> Bool {
-        var log = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-        return poll(&log, 1, 1_000) > 0
+    private func line(_ level: Logger.Level, _ message: String, _ fields: [(name: String, value: String)]) -> [UInt8] {
+        let time = SystemClock().now().rfc3339Milliseconds
+        var line =
+            switch format {
+            case .json: Self.json(time, level, message, fields)
+            case .text: Self.plain(time, level, message, fields)
+            }
+        line.append(UInt8(ascii: "\n"))
+        return line
     }
 
     private func text(of value: Logger.MetadataValue) -> String? {
@@ -94,20 +75,23 @@ struct ServiceLogHandler: LogHandler {
     }
 
     /// One JSON object. The JSON writer escapes values, so no logged value can begin a line of its own.
-    private static func json(_ time: String, _ event: LogEvent, _ fields: [(name: String, value: String)]) -> [UInt8] {
+    private static func json(
+        _ time: String, _ level: Logger.Level, _ message: String, _ fields: [(name: String, value: String)]
+    ) -> [UInt8] {
         JSONWriter.object { line in
             line.member("time", time)
-            line.member("level", event.level.rawValue)
-            line.member("message", event.message.description)
+            line.member("level", level.rawValue)
+            line.member("message", message)
             for field in fields { line.member(field.name, field.value) }
         }
     }
 
     /// The line for a terminal: `time level message name=value …`. Values that are not plain are quoted as in JSON, so
     /// that here too no value can begin a line of its own, or a field.
-    private static func plain(_ time: String, _ event: LogEvent, _ fields: [(name: String, value: String)]) -> [UInt8] {
-        var line = Array("\(time) \(event.level.rawValue) ".utf8)
-        let message = event.message.description
+    private static func plain(
+        _ time: String, _ level: Logger.Level, _ message: String, _ fields: [(name: String, value: String)]
+    ) -> [UInt8] {
+        var line = Array("\(time) \(level.rawValue) ".utf8)
         line +=
             message.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
             ? quoted(message) : Array(message.utf8)

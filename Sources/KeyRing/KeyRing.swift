@@ -42,9 +42,11 @@ package final class KeyRing: Sendable {
     /// By the position of their purpose.
     private let subkeys: [Subkeys]
 
+    /// - Parameter text: with the line ends of any system, and with or without a byte order mark.
     package init(parsing text: String) throws(KeyRingError) {
         var keys: [(id: String, bytes: [UInt8])] = []
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let fields = line.split(separator: " ", omittingEmptySubsequences: true)
             guard !fields.isEmpty else { continue }
             let number = index + 1

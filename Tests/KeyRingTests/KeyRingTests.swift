@@ -18,6 +18,15 @@ import Testing
         #expect(throws: SealError.keyMissing) { try later.open(sealed, for: .signing, at: KeyRingTests.location) }
     }
 
+    @Test func `a ring that another system's editor has written is the same one`() throws {
+        let ring = try KeyRing(parsing: "b \(KeyRingTests.key(2))\na \(KeyRingTests.key(1))\n")
+        let edited = try KeyRing(parsing: "\u{FEFF}b \(KeyRingTests.key(2))\r\na \(KeyRingTests.key(1))\r\n")
+        for purpose in KeyRing.Purpose.allCases {
+            #expect(edited.all(for: purpose).map(\.bytes) == ring.all(for: purpose).map(\.bytes))
+        }
+        #expect(edited.current(for: .grants).keyID == "b")
+    }
+
     @Test func `each purpose has a key of its own`() throws {
         let ring = try KeyRing(parsing: "a \(KeyRingTests.key(1))")
         let keys = Set(KeyRing.Purpose.allCases.map { ring.current(for: $0).bytes })

@@ -91,6 +91,7 @@ import Testing
                 (["better-auth", "--from", scratch.url], "none of better-auth"),
                 (["supabase", "--from", "postgres://kim:secret@127.0.0.1/x"], "PGPASSFILE"),
                 (["supabase", "--from", "host=127.0.0.1 password=secret"], "PGPASSFILE"),
+                (["supabase", "--from", "nonsense"], "--from can't be read: it is postgres://"),
                 (["supabase", "--from", "postgres://kim@db.example/x"], "sslmode"), (["supabase"], "--from"),
                 (["supabase", "--from", "postgres://kim@127.0.0.1:1/x"], "The source's database can't be read"),
                 (["ndjson", "-", "--from", scratch.url], "--from"), (["supabase", "/nowhere"], "can't be read"),

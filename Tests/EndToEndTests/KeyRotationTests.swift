@@ -125,6 +125,12 @@ import Testing
             let first = try await scratch.run(["keys", "rotate", "--if-older-than", "30d"]).expecting(0)
             let second = try await scratch.run(["keys", "rotate", "--if-older-than", "30d"]).expecting(0)
             #expect(second.output == first.output)
+            #expect(second.error == "countersign: the present key is not that old\n")
+            let third = try await scratch.run(["keys", "rotate"]).expecting(0)
+            #expect(third.error.hasPrefix("countersign: the present key is to sign from "), "\(third.error)")
+            // The only key signs, also before its time.
+            let listed = try await scratch.run(["keys", "list"]).expecting(0).output
+            #expect(third.output == listed && listed.contains(#""state":"signing""#), "\(listed)")
             try await scratch.execute(
                 "UPDATE signing_keys SET signs_from = now() - interval '1 minute'",
                 """

@@ -61,19 +61,23 @@ enum SourceDatabase {
     static func url(from given: String?, file: String?) throws -> String {
         let url: String
         if let given {
+            guard Database.Configuration.isReadable(url: given) else {
+                throw UsageFault(
+                    sentence: """
+                        --from can't be read: it is postgres://USER@HOST:PORT/DATABASE, without a password, which others on \
+                        this machine could see
+                        """)
+            }
             guard !Database.Configuration.hasPassword(url: given) else {
                 throw UsageFault(
                     sentence: """
-                        --from has a password, which others on this machine can see, or can't be read: leave it out, and \
-                        let PGPASSFILE name the file that has it (or give a FILE of mode 0600 with the whole URL)
+                        --from has a password, which others on this machine can see: leave it out, and let PGPASSFILE \
+                        name the file that has it (or give a FILE of mode 0600 with the whole URL)
                         """)
             }
             url = given
         } else {
             url = try secret(in: file ?? "")
-        }
-        guard Database.Configuration.isReadable(url: url) else {
-            throw UsageFault(sentence: "the database's URL can't be read: it is postgres://USER@HOST:PORT/DATABASE")
         }
         guard TransportSecurity(url: url) != .unstated else {
             throw UsageFault(

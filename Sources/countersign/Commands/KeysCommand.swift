@@ -2,6 +2,7 @@ import Accounts
 import ArgumentParser
 import JSON
 import KeyRing
+import Postgres
 import SignIn
 import Storage
 
@@ -58,44 +59,52 @@ struct KeysCommand: AsyncParsableCommand {
 
         func run() async throws {
             let keyRing = try options.sources().load(KeyRing.init)
-            let clock = SystemClock()
-            let key = try await withDatabase(options) { database in
-                let keys = SigningKeys(
-                    store: SigningKeyStore(database: database), keyRing: keyRing, clock: clock, origin: .thisOperator)
-                if leaked { return try await keys.replaceLeaked() }
-                try await database.requireOurFirstLine(of: keyRing)
-                switch try await keys.rotate(lead: Int64(lead), minimumAge: ifOlderThan ?? 0) {
-                case .rotated(let key):
-                    return key
-                case .replaced(let key, let unreadable, let fault):
-                    printNotice(
-                        """
-                        the next key was \(unreadable.keyID), which this key ring doesn't open: a new one has taken its \
-                        place. \(fault)
-                        """)
-                    return key
-                case .unreadable(let key, let fault):
-                    throw CommandFailure(
-                        """
-                        The key ring doesn't open \(key.keyID), the key that signs, and no key was made. \(fault) If it \
-                        is the ring of the service, `countersign keys rotate --leaked` replaces that key, and ends every \
-                        access token.
-                        """)
-                case .underWay(let key):
-                    printNotice("a next key is published already")
-                    return key
-                case .recent(let key):
-                    printNotice("the present key is not that old")
-                    return key
-                case .tooMany(let until):
-                    let next = until.map { "; the next one goes at \($0.rfc3339)" } ?? ""
-                    printNotice(
-                        "there are \(SigningKeyStore.maximumKeys) keys already, whose tokens have not expired\(next)")
-                    throw ExitCode(1)
-                }
+            let (key, state) = try await withDatabase(options) { database in
+                let key = try await rotate(database, keyRing)
+                let states = try await SigningKeyStore(database: database).keys().states(at: SystemClock().now())
+                return (key, states.first { $0.key.keyID == key.keyID }?.state)
             }
-            let isNext = key.signsFrom > clock.now()
-            printLine(KeysCommand.line(key, isNext ? .next : .signing))
+            printLine(KeysCommand.line(key, state ?? .signing))
+        }
+
+        private func rotate(_ database: Database, _ keyRing: KeyRing) async throws -> StoredSigningKey {
+            let keys = SigningKeys(
+                store: SigningKeyStore(database: database), keyRing: keyRing, clock: SystemClock(),
+                origin: .thisOperator)
+            if leaked { return try await keys.replaceLeaked() }
+            try await database.requireOurFirstLine(of: keyRing)
+            switch try await keys.rotate(lead: Int64(lead), minimumAge: ifOlderThan ?? 0) {
+            case .rotated(let key):
+                return key
+            case .replaced(let key, let unreadable, let fault):
+                printNotice(
+                    """
+                    the next key was \(unreadable.keyID), which this key ring doesn't open: a new one has taken its \
+                    place. \(fault)
+                    """)
+                return key
+            case .unreadable(let key, let fault):
+                throw CommandFailure(
+                    """
+                    The key ring doesn't open \(key.keyID), the key that signs, and no key was made. \(fault) If it \
+                    is the ring of the service, `countersign keys rotate --leaked` replaces that key, and ends every \
+                    access token.
+                    """)
+            case .underWay(let key):
+                printNotice("a next key is published already")
+                return key
+            case .recent(let key):
+                printNotice(
+                    ifOlderThan == nil
+                        ? "the present key is to sign from \(key.signsFrom.rfc3339) on, and no other is made before"
+                        : "the present key is not that old")
+                return key
+            case .tooMany(let until):
+                let next = until.map { "; the next one goes at \($0.rfc3339)" } ?? ""
+                printNotice(
+                    "there are \(SigningKeyStore.maximumKeys) keys already, whose tokens have not expired\(next)")
+                throw ExitCode(1)
+            }
         }
     }
 

@@ -77,7 +77,7 @@ struct WebhooksCommand: AsyncParsableCommand {
                 switch (since, event) {
                 case (let since?, nil):
                     guard let time = Timestamp(rfc3339: since) else {
-                        throw ValidationError("--since is a time in RFC 3339")
+                        throw ValidationError("--since is a time in UTC, such as 2026-01-31T12:00:00Z")
                     }
                     return .since(time)
                 case (nil, let event?):

@@ -235,6 +235,9 @@ import Testing
         #expect(try Self.lines(String(contentsOfFile: file, encoding: .utf8)).map(\.words) == ["1 u1 created"])
         let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
         #expect(mode == 0o600)
+        let printed = try await Self.run(
+            ["ndjson", "-", "--report", "-"], scratch, input: #"{"externalId":"u1","email":"kim@example.com"}"#)
+        #expect(try Self.lines(printed.output).map(\.words) == ["1 u1 unchanged"], "\(printed.errors)")
     }
 
     @Test func `a run of a name that is under way keeps a second one out`() async throws {

@@ -32,6 +32,9 @@ extension AuditCommand {
             guard month.begin <= SystemClock().now() else {
                 throw ValidationError("\(month) has not begun: this month is the last that can be named")
             }
+            guard export != "-" else {
+                throw ValidationError("--export is a file: what goes has to be on the disk before")
+            }
             try TerminalQuestion.requireTerminal(unlessSaid: yes || dryRun)
         }
 

@@ -43,7 +43,8 @@ struct ImportRunCommand: AsyncParsableCommand {
     var name: ImportName?
     @Flag(help: "Change nothing, and report what a run would come to.") var dryRun = false
     @Option(
-        help: "Where the report goes, readable by the owner alone; standard output, if absent.", completion: .file())
+        help: "Where the report goes, readable by the owner alone; standard output, if absent or -.",
+        completion: .file())
     var report: String?
     @Option(help: "The name in apple.teams of the team of Apple identities that say none.") var appleTeam: String?
     @Flag(help: "Leave Apple identities out.") var skipApple = false
@@ -86,7 +87,7 @@ struct ImportRunCommand: AsyncParsableCommand {
         // Before our own database is reached: what is wrong with the URL shows first.
         let url = source.isDatabase ? try SourceDatabase.url(from: from, file: file) : nil
         let stop = await StopSignal()
-        let output = ReportedRun(report, isRehearsal: dryRun)
+        let output = ReportedRun(report == "-" ? nil : report, isRehearsal: dryRun)
         guard let name = name ?? ImportName(source.rawValue) else { throw ValidationError("--id names no import") }
         let aliases = ProviderAliases(aliases.map { ($0.alias, $0.provider) })
         let ending = try await withImports(options) { store in

@@ -93,7 +93,7 @@ extension Realm: PostgresDecodable {
 
 extension EmailAddress: PostgresDecodable {
     package init(from value: PostgresValue) throws(PostgresError) {
-        guard let address = EmailAddress.stored(try String(from: value)) else {
+        guard let address = EmailAddress.existing(try String(from: value)) else {
             throw PostgresValue.mismatch("a text that is no email address")
         }
         self = address

@@ -142,6 +142,34 @@ struct SupportActTests: WorldSuite {
         #expect(nobody.status == 1 && nobody.error == "countersign: There is no such account.\n")
     }
 
+    @Test func `who has an address with a character that isn't shown is found by it, and a list goes on after them`()
+        async throws
+    {
+        let ids = [try await register("selector1"), try await register("selector2")]
+        let address = "selector1\u{FE0F}@example.com"
+        try await scratch.execute("UPDATE accounts SET email = \(address) WHERE account_id = \(ids[0])::uuid")
+        let key = try await world.adminKey("read")
+        func list(_ query: String) async throws -> RawAnswer {
+            let page = try await service.administer("GET", "/admin/v1/accounts?\(query)", bearer: key)
+            #expect(page.status == 200, "\(page.body)")
+            return page
+        }
+        var found: [String] = []
+        var query: String? = "emailPrefix=selector&limit=1"
+        while let asked = query {
+            let page = try await list(asked)
+            found += page.items.compactMap { $0["accountId"]?.string }
+            query = page.json?["nextCursor"]?.string.map { "emailPrefix=selector&limit=1&cursor=\($0)" }
+        }
+        #expect(found == ids)
+        let exact = try await list("email=selector1%EF%B8%8F@example.com")
+        #expect(exact.items.compactMap { $0["accountId"]?.string } == [ids[0]])
+        for command in ["find", "show"] {
+            let ending = try await world.run(["account", command, address])
+            #expect(ending.status == 0 && ending.output.hasPrefix("\(ids[0]) active "), "\(ending.error)")
+        }
+    }
+
     @Test func `account show has the sessions that session end takes, and says what is wrong with an identity`()
         async throws
     {

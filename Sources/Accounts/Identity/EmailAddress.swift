@@ -13,13 +13,14 @@ package struct EmailAddress: ExactString {
     package static let maximumBytes = 254
 
     /// `nil` for whatever is not of the form `local@domain`, holds a control, a space or what isn't shown, or is over 254
-    /// bytes before or after normalisation.
-    package init?(_ address: String) { self.init(address, isStored: false) }
+    /// bytes before or after normalisation. For an address that comes into being here; ``existing(_:)`` for any other.
+    package init?(_ address: String) { self.init(address, mayExist: false) }
 
-    /// The address of a row of ours: those from before may hold what isn't shown.
-    package static func stored(_ text: String) -> EmailAddress? { EmailAddress(text, isStored: true) }
+    /// An address that an account may have: of a row of ours, or one to look for. Those from before may hold what isn't
+    /// shown.
+    package static func existing(_ text: String) -> EmailAddress? { EmailAddress(text, mayExist: true) }
 
-    private init?(_ address: String, isStored: Bool) {
+    private init?(_ address: String, mayExist: Bool) {
         let bytes = Array(address.utf8)
         guard bytes.count <= EmailAddress.maximumBytes,
             let at = bytes.firstIndex(of: UInt8(ascii: "@")), at > 0, at < bytes.count - 1,
@@ -32,7 +33,7 @@ package struct EmailAddress: ExactString {
         } else {
             // Selectors of variants and fillers, which are marks and letters: with one `kim@` looks as without.
             let isRefused = { (scalar: Unicode.Scalar) in
-                EmailAddress.isForbidden(scalar) || !isStored && scalar.properties.isDefaultIgnorableCodePoint
+                EmailAddress.isForbidden(scalar) || !mayExist && scalar.properties.isDefaultIgnorableCodePoint
             }
             guard !address.unicodeScalars.contains(where: isRefused),
                 let domain = EmailAddress.asciiDomain(bytes[(at + 1)...])

@@ -40,7 +40,7 @@ extension Administration {
     /// The account with an id, or with an address.
     package func accountID(_ text: String) async throws(AdministrationFailure) -> AccountID {
         if let id = AccountID(text) { return id }
-        guard let email = EmailAddress(text) else { throw .notFound }
+        guard let email = EmailAddress.existing(text) else { throw .notFound }
         var filter = AccountFilter()
         filter.email = email
         guard let record = try await accounts(filter, after: nil, limit: 1).items.first else { throw .notFound }
@@ -79,7 +79,7 @@ extension AccountFilter {
             set(&filter)
             readings.append(filter)
         }
-        if let email = EmailAddress(text) {
+        if let email = EmailAddress.existing(text) {
             add { $0.email = email }
             add { $0.identityEmail = email }
         }

@@ -52,7 +52,7 @@ extension Request {
 extension Fields {
     fileprivate mutating func accountFilter() -> AccountFilter {
         var filter = AccountFilter()
-        filter.email = optionalValue("email", as: EmailAddress.init)
+        filter.email = optionalValue("email", as: EmailAddress.existing)
         filter.externalID = optionalValue("externalId", as: ExternalID.init)
         filter.emailPrefix = optionalValue("emailPrefix", as: EmailPrefix.init)
         filter.name = optionalValue("name", as: DisplayName.init)

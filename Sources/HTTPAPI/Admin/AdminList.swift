@@ -36,7 +36,7 @@ extension AccountCursor: ListCursor {
         let parts = position.split(separator: " ", maxSplits: 1)
         guard let id = parts.first.flatMap({ AccountID(String($0)) }) else { return nil }
         guard parts.count == 2 else { return AccountCursor(id: id, email: nil) }
-        return EmailAddress.stored(String(parts[1])).map { AccountCursor(id: id, email: $0) }
+        return EmailAddress.existing(String(parts[1])).map { AccountCursor(id: id, email: $0) }
     }
 
     package var position: String { email.map { "\(id) \($0.text)" } ?? "\(id)" }

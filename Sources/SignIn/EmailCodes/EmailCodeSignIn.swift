@@ -22,7 +22,7 @@ package struct EmailCodeSignIn: Sendable {
         to email: String, for purpose: EmailCodePurpose, linkTicket: String? = nil, by call: Call
     ) async throws(SignInFailure) {
         guard call.origin.mailLanguage != nil else { throw .mailUnavailable }
-        guard let address = EmailAddress(email) else { throw .malformedEmail }
+        guard let address = EmailAddress.existing(email) else { throw .malformedEmail }
         var ticketHash: SecretHash?
         if let linkTicket { ticketHash = try await tickets.open(linkTicket, by: call).hash }
         try await mailCode(to: address, for: purpose, ticketHash: ticketHash, by: call)
@@ -59,7 +59,7 @@ package struct EmailCodeSignIn: Sendable {
     /// Proves the code of a sign-in. What is refused counts as one; what is right counts when it is spent.
     func beginSignIn(email: String, code typed: String, by call: Call) async throws(SignInFailure) -> EmailCode {
         try await metrics.signIns.countingFailure(of: .emailCode) { () throws(SignInFailure) in
-            try await proveCode(typed, for: .signIn, of: EmailAddress(email), by: call)
+            try await proveCode(typed, for: .signIn, of: EmailAddress.existing(email), by: call)
         }
     }
 
@@ -109,7 +109,7 @@ package struct EmailCodeSignIn: Sendable {
     func beginReset(
         email: String, code typed: String, newPassword: String, by call: Call
     ) async throws(SignInFailure) -> (code: EmailCode, passwordHash: PasswordHash) {
-        let address = EmailAddress(email)
+        let address = EmailAddress.existing(email)
         // First: a password that the policy refuses doesn't cost a try.
         try PasswordPolicy.require(newPassword, for: address)
         let code = try await proveCode(typed, for: .resetPassword, of: address, by: call)

@@ -165,7 +165,7 @@ package struct TicketLinking: Sendable {
                 methods: [.password])
         case .emailCode(let email, let typed):
             let code = try await emailCodes.proveCode(
-                typed, for: .bind, of: EmailAddress(email), ticketHash: ticketHash, by: call)
+                typed, for: .bind, of: EmailAddress.existing(email), ticketHash: ticketHash, by: call)
             return ProvenOwnership(proof: .emailCode(code), authenticatedAt: call.now, methods: [.oneTimeCode])
         }
     }

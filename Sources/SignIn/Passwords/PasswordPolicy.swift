@@ -24,7 +24,7 @@ package enum PasswordPolicy {
         // What is hashed has to be as good: two letters of four bytes may be the fancy forms of two in ASCII.
         let spellings = PasswordSpellings(password)
         if let weakness = length(of: spellings.normal) { return weakness }
-        if let email, spellings.all.contains(where: { EmailAddress.stored($0) == email }) { return .tooCommon }
+        if let email, spellings.all.contains(where: { EmailAddress.existing($0) == email }) { return .tooCommon }
         let folded = String(decoding: spellings.normal.utf8.map(\.asciiLowercased), as: UTF8.self)
         guard let first = folded.utf8.first, !folded.utf8.allSatisfy({ $0 == first }) else { return .tooCommon }
         return CommonPasswords.list.contains(folded) ? .tooCommon : nil

@@ -62,7 +62,7 @@ package struct PasswordSignIn: Sendable {
     /// The account whose password this is. A wrong password, an account without one, an unknown and an impossible
     /// address take the same time, count as the same guesses and fail alike.
     func provePassword(email: String, password: String, by call: Call) async throws(SignInFailure) -> ProvenPassword {
-        let address = EmailAddress(email)
+        let address = EmailAddress.existing(email)
         // All spellings of an address share one allowance.
         let proven = try await limits.guessingPassword(
             of: address?.text ?? email, with: address, guesser: call.caller.network.map(PasswordGuesser.network),

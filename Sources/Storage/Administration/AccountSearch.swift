@@ -52,7 +52,7 @@ package struct AccountSearch: Sendable {
             AccountSearch.statement(filter, after: cursor, limit: limit), limit: limit, cursor: \.self
         ) { row throws(PostgresError) in
             let (id, email, isMatch) = try row.decode(AccountID.self, String?.self, Bool.self)
-            let byEmail = filter.isOrderedByEmail ? email.flatMap(EmailAddress.stored) : nil
+            let byEmail = filter.isOrderedByEmail ? email.flatMap(EmailAddress.existing) : nil
             return (item: AccountCursor(id: id, email: byEmail), isMatch: isMatch)
         }
     }

@@ -25,7 +25,7 @@ package struct AuditTrail: Sendable {
             "SELECT account_id, email FROM accounts WHERE email = ANY (\(addresses.map(\.text)))",
             as: AccountID.self, String.self)
         return Dictionary(
-            rows.compactMap { id, email in EmailAddress.stored(email).map { ($0, id) } },
+            rows.compactMap { id, email in EmailAddress.existing(email).map { ($0, id) } },
             uniquingKeysWith: { first, _ in first })
     }
 

@@ -143,7 +143,7 @@ extension ProvenPerson: Codable {
 
         var email: ProviderEmail {
             get throws {
-                guard let address = EmailAddress.stored(address) else { throw Unreadable() }
+                guard let address = EmailAddress.existing(address) else { throw Unreadable() }
                 return ProviderEmail(
                     address: address, isVerified: isVerified, isPrivateRelay: isPrivateRelay,
                     isAuthoritative: isAuthoritative)
@@ -191,7 +191,7 @@ extension ProvenPerson: Codable {
 
         var code: EmailCode {
             get throws {
-                guard let email = EmailAddress.stored(email), let purpose = EmailCodePurpose(rawValue: purpose),
+                guard let email = EmailAddress.existing(email), let purpose = EmailCodePurpose(rawValue: purpose),
                     let length = EmailCode.Length(rawValue: digits)
                 else { throw Unreadable() }
                 return EmailCode(

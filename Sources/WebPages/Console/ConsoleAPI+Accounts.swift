@@ -63,7 +63,7 @@ extension ConsoleAPI {
                         rows: rows, whenEmpty: "There is no such account.",
                         next: found.link(ConsolePath.accounts, [("q", query.isEmpty ? nil : query)]))),
             ])
-        if found.items.isEmpty, EmailAddress(query) != nil { page.blocks += hints }
+        if found.items.isEmpty, EmailAddress.existing(query) != nil { page.blocks += hints }
         return page
     }
 

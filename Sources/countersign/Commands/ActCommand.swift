@@ -112,7 +112,7 @@ extension Act.Subject {
     }
 
     fileprivate func canName(_ text: String) -> Bool {
-        isID(text) || self == .account && EmailAddress(text) != nil
+        isID(text) || self == .account && EmailAddress.existing(text) != nil
     }
 }
 

@@ -63,7 +63,6 @@ import Testing
     @Test func `an address that is none is refused`() async throws {
         for email in [
             "", "kim", "kim@", "@example.com", "kim@example.com\r\nBcc: ada@example.com", "a b@example.com",
-            "kim\u{FE0F}@example.com",
         ] {
             try await expectFailure("malformedEmail") { try await fixture.mailCode(.signIn, to: email) }
         }

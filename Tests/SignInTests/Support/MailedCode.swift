@@ -25,7 +25,7 @@ struct MailedCode: Sendable {
         _ purpose: EmailCodePurpose, to address: String, ticketHash: SecretHash?, at now: Timestamp,
         from database: Database, keyRing: KeyRing
     ) async throws -> MailedCode? {
-        guard let email = EmailAddress(address) else { return nil }
+        guard let email = EmailAddress.existing(address) else { return nil }
         let codes = try await database.query(
             """
             SELECT code_id, key_id, digits, expires_at

@@ -60,17 +60,20 @@ struct WebFlowWorld: TestFixture {
     }
 
     /// A flow of a proven person, with its code.
-    func coded(_ octet: UInt8, at seconds: Int64 = 0) async throws -> WebFlowID {
+    func coded(_ octet: UInt8, for person: ProvenPerson? = nil, at seconds: Int64 = 0) async throws -> WebFlowID {
         let id = try await open(at: seconds)
         let code = NewWebCode(hash: Self.hash(octet), expiresAt: Self.time(seconds + 60))
-        #expect(try await take(id, code: code, at: seconds) != nil)
+        #expect(try await take(id, for: person, code: code, at: seconds) != nil)
         return id
     }
 
-    func take(_ id: WebFlowID, code: NewWebCode? = nil, at seconds: Int64 = 0) async throws -> StoredWebFlow? {
+    /// - Parameter person: one who was proven by a password, by default.
+    func take(
+        _ id: WebFlowID, for person: ProvenPerson? = nil, code: NewWebCode? = nil, at seconds: Int64 = 0
+    ) async throws -> StoredWebFlow? {
         let now = Self.time(seconds)
-        let person = ProvenPerson.password(AccountID(now: Self.start), passwordHash: PasswordHash("h"), at: now)
-        return try await store.take(id, of: Self.browser, for: person, code: code, by: .at(now))
+        let byPassword = ProvenPerson.password(AccountID(now: Self.start), passwordHash: PasswordHash("h"), at: now)
+        return try await store.take(id, of: Self.browser, for: person ?? byPassword, code: code, by: .at(now))
     }
 
     func spend(_ octet: UInt8) async throws -> WebCodeOutcome {
@@ -159,6 +162,27 @@ struct WebFlowWorld: TestFixture {
         let answer = try await world.store.take(
             .state(WebFlowWorld.hash(3)), from: .google, by: WebFlowWorld.browser, by: .at(now))
         #expect(answer?.secrets?.nonce == "n0nce")
+    }
+
+    @Test func `a person comes back as they were sealed, with an address that has a character that isn't shown`()
+        async throws
+    {
+        let now = WebFlowWorld.time(0)
+        let address = try #require(EmailAddress.existing("kim\u{FE0F}@example.com"))
+        let identity = VerifiedIdentity(
+            key: IdentityKey(provider: .google, realm: .main, subject: try #require(ProviderSubject("kim"))),
+            email: ProviderEmail(address: address, isVerified: true, isPrivateRelay: false, isAuthoritative: false),
+            clientID: "client", authenticatedAt: now, issuedAt: now)
+        _ = try await world.coded(2, for: .identity(identity, grant: nil, displayName: nil))
+        guard case .spent(_, .identity(identity, grant: nil, displayName: nil)) = try await world.spend(2) else {
+            return #expect(Bool(false))
+        }
+        let code = EmailCode(
+            id: EmailCodeID(now: now), keyID: "k1", email: address, purpose: .signIn, expiresAt: WebFlowWorld.time(600))
+        _ = try await world.coded(3, for: .emailCode(code, at: now))
+        guard case .spent(_, .emailCode(code, at: now)) = try await world.spend(3) else {
+            return #expect(Bool(false))
+        }
     }
 
     @Test func `a person whom nobody asked for is forgotten, one that can't be read later`() async throws {

@@ -24,10 +24,16 @@ package enum PasswordPolicy {
         // What is hashed has to be as good: two letters of four bytes may be the fancy forms of two in ASCII.
         let spellings = PasswordSpellings(password)
         if let weakness = length(of: spellings.normal) { return weakness }
-        if let email, spellings.all.contains(where: { EmailAddress.existing($0) == email }) { return .tooCommon }
+        if let email, spellings.all.contains(where: { isAddress($0, email) }) { return .tooCommon }
         let folded = String(decoding: spellings.normal.utf8.map(\.asciiLowercased), as: UTF8.self)
         guard let first = folded.utf8.first, !folded.utf8.allSatisfy({ $0 == first }) else { return .tooCommon }
         return CommonPasswords.list.contains(folded) ? .tooCommon : nil
+    }
+
+    /// Whether a text is the address in another spelling: what is not of ASCII before the `@` is kept as it was typed.
+    private static func isAddress(_ text: String, _ email: EmailAddress) -> Bool {
+        func folded(_ address: EmailAddress) -> String { PasswordSpellings(address.text).normal.lowercased() }
+        return EmailAddress.existing(text).map(folded) == folded(email)
     }
 
     private static func length(of text: String) -> Weakness? {

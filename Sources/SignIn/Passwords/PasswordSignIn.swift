@@ -94,9 +94,7 @@ package struct PasswordSignIn: Sendable {
             } else {
                 nil
             }
-        let isRight = try await hasher.verify(
-            String(decoding: password.utf8.prefix(PasswordPolicy.bytes.upperBound + 1), as: UTF8.self),
-            against: credential?.passwordHash, by: call)
+        let isRight = try await hasher.verify(password, against: credential?.passwordHash, by: call)
         guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
         let isActive = credential.status == .active
         let current =

@@ -191,6 +191,18 @@ import Testing
         #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == Self.hashOfLong)
     }
 
+    /// Of `ü` in two scalars, 24 times, which are 72 bytes; the normal form has 48.
+    private static let hashOfMarks = "$2b$04$abcdefghijklmnopqrstuuF7gUpRtdIqyftYj.YsjnElpM1pkab0C"
+
+    @Test(.fixture(SignInFixture.self))
+    func `what bcrypt has not read is not asked for where another spelling would be short enough`() async throws {
+        try await fixture.register("kim@example.com")
+        try await Self.give(Self.hashOfMarks, to: "kim@example.com", in: fixture.database)
+        let read = String(repeating: "u\u{308}", count: 24)
+        for tail in ["wrong", "right"] { _ = try await fixture.signIn("kim@example.com", password: read + tail) }
+        #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == Self.hashOfMarks)
+    }
+
     /// An account with a stated address and a password that came with an import, which has an identity to sign in with.
     private static func imported(_ hash: String, _ fixture: SignInFixture) async throws -> SignedIn {
         let person = try await fixture.signUp(.apple("kim", SignInFixture.email(StatedAddress.text)))

@@ -90,6 +90,19 @@ import Testing
         try await fixture.register("ada@bücher.example", password: password)
     }
 
+    @Test(arguments: [
+        ("kïm@example.com", "Kïm@example.com"), ("Kïm@example.com", "kïm@EXAMPLE.com"),
+        ("kïm@example.com", "KÏM@example.com"), ("ki\u{308}m@example.com", "kïm@example.com"),
+        ("kïm@example.com", "KI\u{308}M@example.com"),
+        ("ｋïm@example.com", "kïm@example.com"),
+    ])
+    func `an address whose local part is not of ASCII is none, in another case and form either`(
+        address: String, password: String
+    ) async throws {
+        try await expectFailure("weakPassword") { try await fixture.register(address, password: password) }
+        try await fixture.register("ada@example.com", password: password)
+    }
+
     @Test(arguments: ["8 bytes!", "pässwörter sind lang", String(repeating: "ab", count: 512)])
     func `8 to 1,024 bytes are accepted`(password: String) async throws {
         try await fixture.register("kim@example.com", password: password)
@@ -105,6 +118,19 @@ import Testing
             try await fixture.signIn("kim@example.com", password: "zwolf Bogen")
         }
         try await fixture.changePassword(of: registered, from: spellings[1])
+    }
+
+    @Test func `a password that is short enough in its normal form is good, however long it is as typed`()
+        async throws
+    {
+        let normal = String(repeating: "ü", count: 400)
+        try await fixture.register("kim@example.com", password: normal)
+        let typed = String(repeating: "u\u{308}", count: 400)
+        #expect(typed.utf8.count > PasswordPolicy.bytes.upperBound)
+        _ = try await fixture.signIn("kim@example.com", password: typed)
+        try await expectFailure("invalidCredentials") {
+            try await fixture.signIn("kim@example.com", password: normal + "ü")
+        }
     }
 
     @Test func `a hash of what was typed, from before passwords were normalised, stays good`() async throws {

@@ -29,7 +29,7 @@ package final class PasswordHasher: Sendable {
     private let ownTime: Task<Duration, Never>
     /// How long the last hash of ours took, and when it ended: on a busy machine longer.
     private let lastOwn = Mutex<(duration: Duration, end: ContinuousClock.Instant)?>(nil)
-    /// The floor goes no higher for a busy machine: a proxy or an app has to wait that long.
+    /// The floor of one spelling goes no higher for a busy machine: a proxy or an app has to wait that long.
     private static let highestFloor = Duration.seconds(5)
     /// How long a refusal takes at least, from the beginning of the check: an imported hash may be quicker to check than one
     /// of ours, and would show who was imported.

@@ -3,8 +3,9 @@ package import Postgres
 
 /// Lists of accounts. Each scans one index from the cursor on, so that a page costs the same among ten million accounts
 /// as among a hundred. The filter decides which index is scanned; its other conditions apply to the accounts found. A
-/// page examines ``scanLimit`` accounts at most: a condition that few accounts meet gives short or even empty pages,
-/// never a long scan. They are planned each time: the choice of the index needs the limit's value.
+/// scan examines ``scanLimit`` accounts at most: a condition that few accounts meet gives short or even empty pages,
+/// never a long scan. A page is one scan, or two of an `emailPrefix` with capitals. Scans are planned each time: the
+/// choice of the index needs the limit's value.
 ///
 /// | filter | index scanned | order |
 /// |---|---|---|
@@ -17,7 +18,7 @@ package import Postgres
 /// | `status=disabled` | the disabled accounts | account |
 /// | else | all accounts | account |
 package struct AccountSearch: Sendable {
-    /// The most accounts that a page examines.
+    /// The most accounts that a scan examines.
     package static let scanLimit = 10_000
 
     let database: Database

@@ -30,7 +30,7 @@ extension ExportedTable {
         "restores": service, "session_looks": service,
         "webhook_endpoints": service, "webhook_streams": service, "webhook_parked": feed, "webhook_failures": feed,
         "web_flows": "a sign-in under way in a browser, gone within the hour; what came of it is listed",
-        "web_registrations": "of who has yet to prove the address, gone within ten minutes",
+        "web_registrations": "of who has yet to prove the address, gone with the code that does",
     ]
 
     private static let administration = "administrators, who need no account"

@@ -324,7 +324,7 @@ let package = Package(
             name: "CountersignTests",
             dependencies: [
                 "countersign", "embed-revision", "TestSupport", "HTTPAPI", "HTTPServer", "Curl", "Accounts", "JSON",
-                "KeyRing", "Migrator",
+                "KeyRing", "Migrator", "Webhooks",
                 "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", "WebPages", log, lifecycle,
                 arguments,
             ],

@@ -43,7 +43,7 @@ final class ConfigurationSetup {
         }
         let start = try ConfigurationReading(of: sources("before", before), ServiceConfiguration.init)
         if let prefix { environment = environment.filter { !$0.key.hasPrefix(prefix) } }
-        return try ReloadedConfiguration(try sources("after", after), start: start, running: start.map(\.reloadable))
+        return try ReloadedConfiguration(try sources("after", after), running: start.map(\.reloadable))
     }
 
     /// The faults, each as `key (origin): sentence`.

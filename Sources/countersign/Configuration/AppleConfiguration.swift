@@ -90,7 +90,7 @@ extension AppleConfiguration.Team {
         var keyWrittenAt: Date?
         if let path, let bytes = reader.secretFile(settings.privateKeyPath, path) {
             privateKey = try? P256PrivateKey(pem: bytes)
-            keyWrittenAt = RegularFile(path: path)?.modificationDate
+            keyWrittenAt = reader.files[settings.privateKeyPath.name]?.writtenAt
             if privateKey == nil {
                 reader.refuse(
                     settings.privateKeyPath.name, "names a file that isn't an unencrypted PKCS#8 P-256 key in PEM")

@@ -24,11 +24,7 @@ struct ConfigurationFile: Sendable {
     ///   - isReload: refuses a pipe. It was consumed at the start, and opening it would block until another writer
     ///     opens it.
     init(path: String, origin: ConfigurationOrigin, isReload: Bool) throws(ConfigurationFaults) {
-        self.path = path
-        func fault(_ sentence: String) -> ConfigurationFaults {
-            ConfigurationFaults(
-                faults: [ConfigurationFault(key: Self.absolute(path), origin: origin, sentence: sentence)])
-        }
+        func fault(_ sentence: String) -> ConfigurationFaults { Self.fault(path, origin, sentence) }
         // Opened first and examined by its descriptor: another file may take its name in between, and `/dev/fd/63` has
         // no other name. O_NONBLOCK keeps the open of a pipe from waiting for a writer, and changes nothing for a file.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isReload ? O_NONBLOCK : 0))
@@ -42,16 +38,26 @@ struct ConfigurationFile: Sendable {
             guard !isReload else { throw fault("is no file, and can't be read a second time") }
         default: throw fault("is no file")
         }
-        folder =
+        let folder: String? =
             status.st_mode & S_IFMT == S_IFREG
             ? Self.absolute(path).split(separator: "/").dropLast().map { "/\($0)" }.joined() : nil
-        isSecret =
+        let isSecret =
             status.st_mode & S_IFMT != S_IFREG
             || ConfigurationReader.isSecret(mode: Int(status.st_mode), owner: status.st_uid)
         guard let data = try? handle.read(upToCount: Self.maximumBytes + 1) ?? Data() else {
             throw fault("can't be read")
         }
         guard data.count <= Self.maximumBytes else { throw fault("is larger than a configuration file can be") }
+        try self.init(data, path: path, origin: origin, folder: folder, isSecret: isSecret)
+    }
+
+    /// What was read from a file.
+    init(
+        _ data: Data, path: String, origin: ConfigurationOrigin, folder: String? = nil, isSecret: Bool = true
+    ) throws(ConfigurationFaults) {
+        self.path = path
+        self.folder = folder
+        self.isSecret = isSecret
         guard !Self.isBlank(data) else {
             keys = []
             values = nil
@@ -70,12 +76,18 @@ struct ConfigurationFile: Sendable {
         } catch {
             // Only the first line of the parser's message: later ones quote the file.
             let reason = String(describing: error).prefix { !$0.isNewline }
-            throw fault("isn't a YAML mapping of keys to values (\(reason))")
+            throw Self.fault(path, origin, "isn't a YAML mapping of keys to values (\(reason))")
         }
         keys = leaves.withLock { $0 }
         let text = String(decoding: data, as: UTF8.self)
         let words = ["null", "Null", "NULL", "~"]
         nulls = Set(words.filter { !text.contains("'\($0)'") && !text.contains("\"\($0)\"") })
+    }
+
+    private static func fault(
+        _ path: String, _ origin: ConfigurationOrigin, _ sentence: String
+    ) -> ConfigurationFaults {
+        ConfigurationFaults(faults: [ConfigurationFault(key: absolute(path), origin: origin, sentence: sentence)])
     }
 
     func value(of name: String) -> RawValue? {

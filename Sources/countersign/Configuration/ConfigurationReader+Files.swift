@@ -1,5 +1,4 @@
 import Foundation
-import OpenSSL
 import Postgres
 
 extension ConfigurationReader {
@@ -9,24 +8,25 @@ extension ConfigurationReader {
     /// another service or a colleague can read is no secret any more.
     mutating func secretFile(_ setting: Setting<String>, _ path: String) -> [UInt8]? {
         guard !path.isEmpty else { return nil }
-        guard let file = RegularFile(path: path) else {
-            refuse(setting, path, Self.unopened)
-            return nil
+        return content(of: setting) { reader in
+            guard let file = RegularFile(path: path) else {
+                reader.refuse(setting, path, Self.unopened)
+                return nil
+            }
+            guard Self.isSecret(mode: file.mode, owner: file.owner) else {
+                reader.refuse(setting, path, "names a file that others than its owner can open: \(Self.modeAdvice)")
+                return nil
+            }
+            guard let content = file.content(upTo: Self.maximumSecretBytes + 1) else {
+                reader.refuse(setting, path, "names a file that can't be read")
+                return nil
+            }
+            guard content.bytes.count <= Self.maximumSecretBytes else {
+                reader.refuse(setting, path, "names a file that is too large")
+                return nil
+            }
+            return content
         }
-        guard Self.isSecret(mode: file.mode, owner: file.owner) else {
-            refuse(setting, path, "names a file that others than its owner can open: \(Self.modeAdvice)")
-            return nil
-        }
-        guard let bytes = file.read(upTo: Self.maximumSecretBytes + 1) else {
-            refuse(setting, path, "names a file that can't be read")
-            return nil
-        }
-        guard bytes.count <= Self.maximumSecretBytes else {
-            refuse(setting, path, "names a file that is too large")
-            return nil
-        }
-        fingerprints[setting.name] = SHA256.hash(bytes)
-        return bytes
     }
 
     /// What is wrong with a file that could not be opened just now.
@@ -65,16 +65,17 @@ extension ConfigurationReader {
     /// The bytes of a file that everybody may read; nil after a fault.
     mutating func file(_ setting: Setting<String>, _ path: String, maximumBytes: Int) -> [UInt8]? {
         guard !path.isEmpty else { return nil }
-        guard let bytes = RegularFile(path: path)?.read(upTo: maximumBytes + 1) else {
-            refuse(setting, path, "names no file that can be read")
-            return nil
+        return content(of: setting) { reader in
+            guard let content = RegularFile(path: path)?.content(upTo: maximumBytes + 1) else {
+                reader.refuse(setting, path, "names no file that can be read")
+                return nil
+            }
+            guard content.bytes.count <= maximumBytes else {
+                reader.refuse(setting, path, "names a file that is larger than \(maximumBytes / 1024) KiB")
+                return nil
+            }
+            return content
         }
-        guard bytes.count <= maximumBytes else {
-            refuse(setting, path, "names a file that is larger than \(maximumBytes / 1024) KiB")
-            return nil
-        }
-        fingerprints[setting.name] = SHA256.hash(bytes)
-        return bytes
     }
 
     /// Records a fault of the file that a key names, and shows which one that is, or at least the folder.

@@ -2,11 +2,14 @@
 struct ConfigurationReader {
     let sources: ConfigurationSources
     private(set) var faults: [ConfigurationFault] = []
-    /// SHA-256 of each file that was opened, by the key that names it.
-    var fingerprints: [String: [UInt8]] = [:]
+    /// The files that were read, by the keys that name them.
+    private(set) var files: [String: FileContent] = [:]
+    /// What these keys' files had when they were read last. They aren't opened again.
+    private let kept: [String: FileContent]
 
-    init(sources: ConfigurationSources) {
+    init(sources: ConfigurationSources, keeping files: [String: FileContent] = [:]) {
         self.sources = sources
+        kept = files
         faults = sources.unknownKeys()
     }
 
@@ -36,6 +39,15 @@ struct ConfigurationReader {
     mutating func refuse(_ name: String, _ sentence: String) {
         let origin = sources.value(of: name)?.origin ?? sources.origin(ofMissing: name)
         faults.append(ConfigurationFault(key: name, origin: origin, sentence: sentence))
+    }
+
+    /// What is in the file of a key: what it had where that is kept, else what `read` finds, nil after a fault.
+    mutating func content(
+        of setting: Setting<String>, _ read: (inout ConfigurationReader) -> FileContent?
+    ) -> [UInt8]? {
+        let content: FileContent? = if let kept = kept[setting.name] { kept } else { read(&self) }
+        files[setting.name] = content
+        return content?.bytes
     }
 
     private mutating func parse<Value>(

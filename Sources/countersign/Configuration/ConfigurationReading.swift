@@ -2,30 +2,36 @@
 struct ConfigurationReading<Section: Sendable>: Sendable {
     let sources: ConfigurationSources
     let section: Section
-    /// SHA-256 of each file that was opened, by the key that names it: a new content under the old path is a
-    /// change too.
-    private let fingerprints: [String: [UInt8]]
+    /// The files that were read, by the keys that name them: a new content under the old path is a change too.
+    private let files: [String: FileContent]
 }
 
 extension ConfigurationReading {
+    /// - Parameter kept: what is taken for the files of these keys. They aren't opened.
     init(
-        of sources: ConfigurationSources, _ read: (inout ConfigurationReader) -> Section?
+        of sources: ConfigurationSources, keeping kept: [String: FileContent] = [:],
+        _ read: (inout ConfigurationReader) -> Section?
     ) throws(ConfigurationFaults) {
-        var reader = ConfigurationReader(sources: sources)
+        var reader = ConfigurationReader(sources: sources, keeping: kept)
         let section = read(&reader)
         guard reader.faults.isEmpty, let section else { throw ConfigurationFaults(faults: reader.faults) }
-        self.init(sources: sources, section: section, fingerprints: reader.fingerprints)
+        self.init(sources: sources, section: section, files: kept.merging(reader.files) { $1 })
     }
 
     func map<Part: Sendable>(_ part: (Section) -> Part) -> ConfigurationReading<Part> {
-        ConfigurationReading<Part>(sources: sources, section: part(section), fingerprints: fingerprints)
+        ConfigurationReading<Part>(sources: sources, section: part(section), files: files)
+    }
+
+    /// What was in the files of these keys.
+    fileprivate func contents(of names: [String]) -> [String: FileContent] {
+        files.filter { names.contains($0.key) }
     }
 
     /// The keys of `rows` that have another value here than there.
     func changes<Other>(since other: ConfigurationReading<Other>, in rows: [any SettingRow]) -> [String] {
         rows.filter { row in
             !row.isSame(sources.value(of: row.name)?.raw, other.sources.value(of: row.name)?.raw)
-                || fingerprints[row.name] != other.fingerprints[row.name]
+                || files[row.name]?.bytes != other.files[row.name]?.bytes
         }.map(\.name)
     }
 }
@@ -33,6 +39,9 @@ extension ConfigurationReading {
 extension SettingRow {
     /// The first part of its name.
     fileprivate var section: String { String(name.prefix { $0 != "." }) }
+
+    /// Whether a new value of the key has no effect before the next start, where these sections wait for it.
+    fileprivate func waits(in sections: Set<String>) -> Bool { !reloads || sections.contains(section) }
 
     /// Whether two values of the key, its default when absent, are equal. A list may be written in two ways.
     fileprivate func isSame(_ one: RawValue?, _ other: RawValue?) -> Bool {
@@ -56,51 +65,43 @@ struct ReloadedConfiguration: Sendable {
 
     /// - Parameters:
     ///   - newer: the current file and environment. They have to be valid as a whole, or nothing of them is taken.
-    ///   - start: the configuration that the service started with.
-    ///   - running: the one that is in effect.
+    ///   - running: the configuration that is in effect. What needs a restart is in it as it was at the start.
     init(
-        _ newer: ConfigurationSources, start: ConfigurationReading<ServiceConfiguration>,
-        running: ConfigurationReading<ReloadableConfiguration>
+        _ newer: ConfigurationSources, running: ConfigurationReading<ReloadableConfiguration>
     ) throws(ConfigurationFaults) {
         let whole = try ConfigurationReading(of: newer, ServiceConfiguration.init)
-        let all = [start.sources, running.sources, newer]
-        let rows = Settings.rows { list in Set(all.flatMap { $0.names(in: list) }).sorted() }
+        let sources = [running.sources, newer]
+        let rows = Settings.rows { list in Set(sources.flatMap { $0.names(in: list) }).sorted() }
         // Providers that were switched on or off, and the web sign-in. Some of their parts are made only at the start, as
         // the cache of a provider's keys, and the routes.
-        var switched: [String] = []
-        if start.sources.isAnySet(in: "apple") != newer.isAnySet(in: "apple") { switched.append("apple") }
-        if start.sources.isGoogleOn != newer.isGoogleOn { switched.append("google") }
+        var switched: Set<String> = []
+        if running.sources.isAnySet(in: "apple") != newer.isAnySet(in: "apple") { switched.insert("apple") }
+        if running.sources.isGoogleOn != newer.isGoogleOn { switched.insert("google") }
         let apps = Settings.Web.apps
-        if start.sources.names(in: apps).isEmpty != newer.names(in: apps).isEmpty { switched.append("web") }
-        func isFixed(_ row: any SettingRow) -> Bool {
-            !row.reloads || switched.contains { row.name.hasPrefix($0 + ".") }
-        }
-        let fixed = rows.filter(isFixed)
-        let loose = rows.filter { !isFixed($0) }
-        let (taken, waiting) = try Self.taken(
-            from: newer.keeping(fixed.map(\.name), of: start.sources), beside: running.sources, rows)
+        if running.sources.names(in: apps).isEmpty != newer.names(in: apps).isEmpty { switched.insert("web") }
+        let (taken, waiting) = try Self.taken(from: newer, beside: running, rows, waiting: switched)
         self.running = taken
-        changed = taken.changes(since: running, in: loose)
-        pending =
-            whole.changes(since: start, in: fixed)
-            + whole.changes(since: running, in: loose.filter { waiting.contains($0.section) })
+        changed = taken.changes(since: running, in: rows)
+        pending = whole.changes(since: running, in: rows.filter { $0.waits(in: waiting) })
     }
 
     /// What is taken of a configuration that is valid as a whole, and the sections of which nothing is: a new value in
-    /// them needs another one that waits for the next start.
+    /// them needs another one that waits for the next start. What waits keeps its files too, as they were read.
     private static func taken(
-        from newer: ConfigurationSources, beside running: ConfigurationSources, _ rows: [any SettingRow],
-        waiting: Set<String> = []
+        from newer: ConfigurationSources, beside running: ConfigurationReading<ReloadableConfiguration>,
+        _ rows: [any SettingRow], waiting: Set<String>
     ) throws(ConfigurationFaults) -> (ConfigurationReading<ReloadableConfiguration>, waiting: Set<String>) {
+        let kept = rows.filter { $0.waits(in: waiting) }.map(\.name)
         do throws(ConfigurationFaults) {
-            return (try ConfigurationReading(of: newer, ReloadableConfiguration.init), waiting)
+            let reading = try ConfigurationReading(
+                of: newer.keeping(kept, of: running.sources), keeping: running.contents(of: kept),
+                ReloadableConfiguration.init)
+            return (reading, waiting)
         } catch {
             let faulty = rows.filter { row in error.faults.contains { $0.key == row.name } }
             let more = Set(faulty.map { $0.section })
             guard !more.isSubset(of: waiting) else { throw error }
-            let names = rows.filter { more.contains($0.section) }.map(\.name)
-            return try taken(
-                from: newer.keeping(names, of: running), beside: running, rows, waiting: waiting.union(more))
+            return try taken(from: newer, beside: running, rows, waiting: waiting.union(more))
         }
     }
 }

@@ -1,4 +1,5 @@
 import Accounts
+import Foundation
 import HTTPAPI
 
 /// The OAuth server, and App Flip.
@@ -66,10 +67,10 @@ extension ConfigurationReader {
     /// The sentences in the file of `oauth.scopeTextsPath`.
     fileprivate mutating func scopeTexts() -> [OAuthScope: [String: String]] {
         let setting = Settings.OAuth.scopeTextsPath
-        guard let path = optional(setting), file(setting, path, maximumBytes: 262_144) != nil else { return [:] }
+        guard let path = optional(setting), let bytes = file(setting, path, maximumBytes: 262_144) else { return [:] }
         var sentences: [OAuthScope: [String: String]] = [:]
         do throws(ConfigurationFaults) {
-            let file = try ConfigurationFile(path: path, origin: .builtIn, isReload: false)
+            let file = try ConfigurationFile(Data(bytes), path: path, origin: .builtIn)
             for key in file.keys {
                 // A scope may have dots, a language has none.
                 guard let dot = key.lastIndex(of: "."), let scope = OAuthScope(String(key[..<dot])),

@@ -34,4 +34,15 @@ struct RegularFile {
     func read(upTo count: Int) -> [UInt8]? {
         (try? handle.read(upToCount: count) ?? Data()).map { [UInt8]($0) }
     }
+
+    /// The same with the time of the file.
+    func content(upTo count: Int) -> FileContent? {
+        read(upTo: count).map { FileContent(bytes: $0, writtenAt: modificationDate) }
+    }
+}
+
+/// What a file had when it was read.
+struct FileContent: Sendable {
+    let bytes: [UInt8]
+    let writtenAt: Date
 }

@@ -43,7 +43,7 @@ struct ConfigurationReload: Service, CustomStringConvertible {
 
     private func reload(_ running: inout ConfigurationReading<ReloadableConfiguration>) async -> Outcome {
         do {
-            let reloaded = try ReloadedConfiguration(try read(), start: start, running: running)
+            let reloaded = try ReloadedConfiguration(try read(), running: running)
             let taken = await newTakenNames(in: reloaded.running.section.console, since: running.section.console)
             guard taken.isEmpty else {
                 logger.error(

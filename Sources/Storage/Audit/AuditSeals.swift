@@ -51,7 +51,8 @@ package enum AuditHalt: Error, Equatable, Sendable, CustomStringConvertible {
 /// `audit_seals` and `audit_head`: the seals that make a change of the trail evident.
 ///
 /// Rows are inserted unchained, by any number of concurrent transactions, so that none has to wait for another. One
-/// sealer at a time chains those that are final: the rows of transactions older than every open one.
+/// sealer at a time chains those that are final: the rows of transactions older than every open one that has written,
+/// in any database of the cluster. One that only reads holds nothing up.
 ///
 /// ```
 ///   committed ──▶ every older transaction is over ──▶ covered by a seal ──▶ the seal is in the head

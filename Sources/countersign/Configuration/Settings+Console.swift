@@ -7,7 +7,7 @@ extension Settings {
             "console.google.clientId", .text, reloads: true,
             """
             The OAuth client, of the type *Web application*, by which [staff](operations/console.md#staff) sign in to the \
-            console with Google; none of those in `google.clientIds`
+            console with Google; no client ID of `google.*`
             """)
         static let clientSecretPath = Setting(
             "console.google.clientSecretPath", .secretPath, reloads: true, "Its secret, alone in a file")

@@ -199,6 +199,7 @@ import Testing
             ("postgresql://user:c4%40n%2Fary@host/db", true), ("postgresql://user:c4:na?ry@host:5432/db", true),
             ("postgresql://user@a:5432,b/db", false), ("postgresql://user@a,b:/db", false),
             ("postgresql://user@/db?host=@socket", false), ("postgresql://user@%40socket/d%40b", false),
+            ("postgresql://user@%2Frun%2Fpg%4015/db", false), ("host=/run/pg@15 dbname=db", false),
             ("postgresql:///db", false), ("host=@socket,/tmp port=", false), ("host=a password=c4@nary/", true),
         ])
     func `a URL whose parts are what they seem is read`(url: String, hasPassword: Bool) {

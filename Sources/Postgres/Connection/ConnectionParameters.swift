@@ -97,8 +97,8 @@ struct ConnectionParameters: Sendable {
         let ports = given["port", default: ""].split(separator: ",")
         let hosts = given["host", default: ""].split(separator: ",")
         return !ports.allSatisfy { Int($0).map { 1...65_535 ~= $0 } ?? false }
-            // An abstract socket begins with one.
-            || hosts.contains { $0.utf8.dropFirst().contains(UInt8(ascii: "@")) }
+            // An abstract socket begins with one, and the folder of a socket may have one.
+            || hosts.contains { !$0.hasPrefix("/") && $0.utf8.dropFirst().contains(UInt8(ascii: "@")) }
             || places(inURI: url).contains(UInt8(ascii: "@"))
     }
 

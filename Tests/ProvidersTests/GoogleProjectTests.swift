@@ -11,7 +11,7 @@ import Testing
     private static let otherServer: ProviderClientID = "9876543210-web1example.apps.googleusercontent.com"
     private static let otherApp: ProviderClientID = "9876543210-ios1example.apps.googleusercontent.com"
     private static let other = Project(
-        clientIDs: [otherApp], serverClientID: otherServer, serverClientSecret: "GOCSPX-canary-other")
+        clientIDs: [otherServer, otherApp], serverClientID: otherServer, serverClientSecret: "GOCSPX-canary-other")
     private static let both = [EndpointFixture.googleProject, other]
     private static let now = Timestamp(seconds: referenceTime)
 

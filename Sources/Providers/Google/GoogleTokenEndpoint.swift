@@ -8,7 +8,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
     package struct Configuration: Sendable {
         /// A Google project, and its server client: the one that the project's apps request codes for.
         package struct Project: Sendable {
-            /// The clients whose tokens name this project.
+            /// The clients whose tokens name this project; the server client is one of them.
             package var clientIDs: [ProviderClientID]
             package var serverClientID: ProviderClientID
             package var serverClientSecret: String
@@ -72,7 +72,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
 
     /// The server client of the project that a client belongs to; `nil` when no project with a server client has it.
     package func serverClientID(ofProjectOf clientID: ProviderClientID) -> ProviderClientID? {
-        servers.first { ($0.project.clientIDs + [$0.id]).contains(clientID) }?.id
+        servers.first { $0.project.clientIDs.contains(clientID) }?.id
     }
 
     package func exchange(

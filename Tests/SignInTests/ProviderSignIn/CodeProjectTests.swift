@@ -35,7 +35,7 @@ import Testing
         let endpoint = LifeCycleFixture.googleEndpoint(
             google, of: fixture.sandbox,
             projects: projects.map { app in
-                .init(clientIDs: [app.id], serverClientID: app.server, serverClientSecret: app.secret)
+                .init(clientIDs: [app.server, app.id], serverClientID: app.server, serverClientSecret: app.secret)
             })
         let endpoints = TokenEndpoints(apple: fixture.endpoints.apple, google: endpoint)
         return fixture.service(google: google, endpoints: endpoints) { _ in }

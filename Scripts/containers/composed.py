@@ -238,6 +238,11 @@ def check_container(composed):
     return max(memory)
 
 
+def check_owner(composed):
+    """The owner's commands run where the migrations do: with its role, the configuration and the key ring."""
+    composed.compose("run", "--rm", "--no-deps", "-T", "migrate", "audit", "drop-before", "2026-01", "--dry-run")
+
+
 def check_logs(composed):
     """Lines of JSON, each with its level and its message; nothing that is secret."""
     secrets = composed.execute("countersign-1", "cat", "/secrets/service/keyring", "/secrets/service/pgpass").stdout.split()

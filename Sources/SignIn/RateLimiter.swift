@@ -72,7 +72,7 @@ struct RateLimiter: Sendable {
     /// - Returns: `nil`, or the seconds after which there is something left again.
     func wait(_ kind: LimitKind, of subject: Subject) async throws(SignInFailure) -> Int64? {
         guard let (count, seconds) = allowance(kind, subject) else { return nil }
-        let key = try key(kind, subject)
+        let key = try key(kind, subject, seconds: seconds)
         return try await stored {
             try await store.draw(key, count: count, seconds: seconds, by: clock.call(by: .service))
         }
@@ -81,7 +81,7 @@ struct RateLimiter: Sendable {
     /// Whether an allowance is used up.
     func isUsedUp(_ kind: LimitKind, of subject: Subject) async throws(SignInFailure) -> Bool {
         guard let (count, seconds) = allowance(kind, subject) else { return false }
-        let key = try key(kind, subject)
+        let key = try key(kind, subject, seconds: seconds)
         return try await stored {
             try await store.isUsedUp(key, count: count, seconds: seconds, by: clock.call(by: .service))
         }
@@ -111,9 +111,9 @@ struct RateLimiter: Sendable {
     }
 
     func putBack(_ kind: LimitKind, of subject: Subject?) async {
-        guard let subject, let (count, seconds) = allowance(kind, subject), let key = try? key(kind, subject) else {
-            return
-        }
+        guard let subject, let (count, seconds) = allowance(kind, subject),
+            let key = try? key(kind, subject, seconds: seconds)
+        else { return }
         try? await store.putBack(key, count: count, seconds: seconds)
     }
 
@@ -124,7 +124,8 @@ struct RateLimiter: Sendable {
         return (count * Self.wideNetworkFactor, seconds)
     }
 
-    private func key(_ kind: LimitKind, _ subject: Subject) throws(SignInFailure) -> [UInt8] {
+    /// The period is a part of it, and the count is not: processes count together for as long as their periods are the same.
+    private func key(_ kind: LimitKind, _ subject: Subject, seconds: Int) throws(SignInFailure) -> [UInt8] {
         // Neither a network nor a session nor an address has a blank in it, no notice begins as one of these is written, and no
         // limit has a name with a dot.
         let name =
@@ -134,7 +135,7 @@ struct RateLimiter: Sendable {
             case .service: "\(kind.rawValue)"
             }
         do {
-            let message = Array("countersign limit 1 \(name)".utf8)
+            let message = Array("countersign limit 2 \(seconds) \(name)".utf8)
             return try HMACSHA256.authenticationCode(for: message, key: subkey.bytes).bytes
         } catch {
             throw .fault(operation: "limit key")

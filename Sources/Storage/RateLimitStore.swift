@@ -9,13 +9,14 @@ package import Postgres
 ///
 /// No draw is later than the database's time, so a process whose clock is ahead uses up nothing that the others share.
 /// What lies further ahead than a period of the database's time is read as being there: it is of a clock that was ahead
-/// and was set back, or of a period that was longer until the configuration changed.
+/// and was set back. Each key has one period: of two, a refused draw of the shorter one would give back what was drawn by
+/// the longer one.
 package struct RateLimitStore: Sendable {
     let database: Database
 
     /// Draws one from the allowance.
     ///
-    /// - Parameter key: an HMAC of what the allowance is for.
+    /// - Parameter key: an HMAC of what the allowance is for, and of its period.
     /// - Returns: `nil` when there was one, else the seconds after which there is one again.
     package func draw(_ key: [UInt8], count: Int, seconds: Int, by call: Call) async throws(PostgresError) -> Int64? {
         let interval = RateLimitStore.interval(count, seconds)

@@ -304,11 +304,25 @@ private struct LimitedService: TestFixture {
 
     @Test(.fixture { try await LimitedService.run([.passwordPerAccount: .limit(count: 10, seconds: 864_000)], $0) })
     func `a period that is made shorter is the shorter one at once`() async throws {
-        try await setClock()
         for _ in 0..<10 { #expect(try await guess() == nil) }
-        let before = try #require(try await guess())
-        let after = try #require(try await guess(at: try process()))
-        #expect(before > 80_000 && 90...120 ~= after, "\(before), \(after)")
+        #expect(try await guess() == 86_400)
+        // It counts by itself.
+        let shorter = try process()
+        for _ in 0..<10 { #expect(try await guess(at: shorter) == nil) }
+        #expect(try await guess(at: shorter) == 90)
+        #expect(try await guess() == 86_400)
+    }
+
+    @Test(.fixture { try await LimitedService.run([.passwordPerAccount: .limit(count: 10, seconds: 864_000)], $0) })
+    func `two processes whose periods differ allow in turns no more than each by itself`() async throws {
+        try await setClock()
+        let processes = [service, try process()]
+        var allowed = [0, 0]
+        for index in 0..<60 {
+            let wait = try await guess(at: processes[index % 2], from: "10.0.\(index).0/24")
+            if wait == nil { allowed[index % 2] += 1 }
+        }
+        #expect(allowed == [10, 10])
     }
 
     // MARK: Rows

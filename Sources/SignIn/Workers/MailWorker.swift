@@ -108,7 +108,7 @@ package struct MailWorker: Sendable {
                 }
             guard isAwaited else { return .drop }
         }
-        guard mail.expiresAt > now else { return .giveUp("expired") }
+        guard mail.expiresAt > now else { return .giveUp(MailStore.expired) }
         // A process of a later release may know the kind.
         guard let requested = mail.kind else { return .postpone("no_template") }
         let kind: Mail.Kind =

@@ -98,10 +98,10 @@ package final class RetentionSweeper: Sendable {
                 try await self.database.revocations.deleteDone(
                     before: now.advanced(bySeconds: -Lifetimes.completedRevocationRetentionSeconds), limit: batch)
             },
+            { try await self.giveUpMails(expiredBefore: old, by: call) },
             {
                 try await self.database.mails.deleteExpired(
-                    before: now.advanced(bySeconds: -Lifetimes.failedMailRetentionSeconds), pendingBefore: old,
-                    limit: batch)
+                    before: now.advanced(bySeconds: -Lifetimes.failedMailRetentionSeconds), limit: batch)
             },
             {
                 try await self.database.providerEvents.forgetUnknownSubjects(by: call, limit: batch)
@@ -131,6 +131,16 @@ package final class RetentionSweeper: Sendable {
         // While others have more to delete they go on, without the pause of a failure.
         if let failure, swept < batch { throw failure }
         return swept
+    }
+
+    /// Gives up mails that no worker has given up, and counts them as a worker does.
+    private func giveUpMails(expiredBefore old: Timestamp, by call: Call) async throws -> Int {
+        let count = try await database.mails.giveUpExpired(before: old, by: call, limit: RetentionSweeper.batch)
+        guard count > 0 else { return 0 }
+        // Not made before: where mail is off there is no such series.
+        Counter(label: "countersign_mails_total", dimensions: [("outcome", "failed")]).increment(by: count)
+        logger.error("mails given up", metadata: ["count": "\(count)", "error": "\(MailStore.expired)"])
+        return count
     }
 
     private func sweepSessions(at now: Timestamp) async throws -> Int {

@@ -164,8 +164,7 @@ extension MailStore {
         _ = try await database.execute(
             """
             UPDATE outbox
-            SET status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL, last_error = \(error),
-                finished_at = \(call.now)
+            SET \(Outbox.givingUp(error, by: call))
             WHERE \(Outbox.isHeld(mail.id, attempt: mail.attempt))
             """)
     }
@@ -174,21 +173,31 @@ extension MailStore {
         try await outbox.backlog()
     }
 
-    /// Deletes mails by their expiry: those that were given up, and, earlier, those that nobody has given up because mail has
-    /// been switched off. These have their recipient still.
+    /// The `last_error` of a mail that is of no use any more.
+    package static let expired = "expired"
+
+    /// Gives up, and erases the recipients of, mails that expired before `time` and that no process is at: none has sent
+    /// mail since, or mail has been switched off.
     ///
-    /// - Returns: how many, at most `limit` of each.
-    package func deleteExpired(
-        before time: Timestamp, pendingBefore pending: Timestamp, limit: Int
+    /// - Returns: how many, at most `limit`.
+    package func giveUpExpired(
+        before time: Timestamp, by call: Call, limit: Int
     ) async throws(PostgresError) -> Int {
-        let old = try await database.delete(
-            from: "outbox", where: "kind = 'mail' AND expires_at < \(time)", limit: limit)
         // No attempt is due later than the expiry, and those that are due have an index.
-        let waiting = try await database.delete(
-            from: "outbox",
-            where: """
-                kind = 'mail' AND status = 'pending' AND next_attempt_at < \(pending) AND expires_at < \(pending)
-                """, limit: limit)
-        return old + waiting
+        try await database.execute(
+            """
+            WITH expired AS MATERIALIZED (
+                \(outbox.claimable("next_attempt_at < \(time) AND expires_at < \(time)", limit: limit))
+            )
+            UPDATE outbox o
+            SET \(Outbox.givingUp(MailStore.expired, by: call))
+            FROM expired
+            WHERE o.message_id = expired.message_id
+            """)
+    }
+
+    /// Deletes mails that expired before `time`. They have been given up by then.
+    package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        try await database.delete(from: "outbox", where: "kind = 'mail' AND expires_at < \(time)", limit: limit)
     }
 }

@@ -53,6 +53,14 @@ struct Outbox: Sendable {
         "message_id = \(id) AND attempts = \(attempt) AND status = 'pending'"
     }
 
+    /// The assignments to a row that is given up, which erase whom a mail was for.
+    static func givingUp(_ error: String, by call: Call) -> SQL {
+        """
+        status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL, last_error = \(error),
+            finished_at = \(call.now)
+        """
+    }
+
     /// Schedules the next attempt after one that failed.
     func postpone<Message>(
         _ id: Identifier<Message>, attempt: Int, error: String, until nextAttempt: Timestamp
@@ -75,8 +83,7 @@ struct Outbox: Sendable {
         return try await session.query(
             """
             UPDATE outbox o
-            SET status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL,
-                last_error = \(UnreadableRow.reason), finished_at = \(call.now)
+            SET \(Outbox.givingUp(UnreadableRow.reason, by: call))
             FROM unnest(\(rows.map(\.id)), \(rows.map { $0.attempt ?? 0 })) AS u (id, attempt)
             WHERE o.message_id = u.id AND o.attempts = u.attempt AND o.status = 'pending'
             RETURNING o.message_id, o.account_id

@@ -105,7 +105,7 @@ extension SignInFixture {
             """
             SELECT template, recipient, language, provider
             FROM outbox
-            WHERE kind = 'mail' AND template = ANY (\(templates))
+            WHERE kind = 'mail' AND status = 'pending' AND template = ANY (\(templates))
             ORDER BY template, recipient
             """
         ) { row throws(PostgresError) in

@@ -77,8 +77,9 @@ import Testing
         try await PrivateCluster.run { cluster, url in
             let port = try FreePort.choose(1)[0]
             try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
+                // It takes what it is sent, which the server may send after its end otherwise.
                 let certificate = """
-                    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test \
+                    cat >/dev/null; openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test \
                     -addext subjectAltName=IP:127.0.0.1 -keyout server.key -out server.crt 2>/dev/null
                     """
                 try await database.execute(SQL(unsafeSQL: "COPY (SELECT 1) TO PROGRAM '\(certificate)'"))

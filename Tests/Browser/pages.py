@@ -4,6 +4,7 @@ import json
 import re
 
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Error
 from gallery import inspect
 from keyboard import ByKeyboard, unreached
 from layout import DESKTOP, NARROW, PHONE, lost, overflow, size
@@ -30,7 +31,14 @@ def visitor(browser, stack, language=None, **options):
 def picture(page, name, variant):
     folder = SCREENSHOTS / variant
     folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=folder / f"{name}.png", full_page=True)
+    path = folder / f"{name}.png"
+    try:
+        page.screenshot(path=path, full_page=True)
+    except Error as error:
+        # Chromium fails at it now and then, where the machine is busy.
+        if "Unable to capture screenshot" not in str(error):
+            raise
+        page.screenshot(path=path, full_page=True)
 
 
 # The texts of a page: of each box, and of what is read out or shown in its place. A language is named in itself.

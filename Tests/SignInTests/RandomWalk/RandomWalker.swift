@@ -11,6 +11,7 @@ struct RandomWalker: Sendable {
     let keepsTrace: Bool
     var random: SplitMix64
     private(set) var steps = 0
+    private var operation = WalkOperation.passTime
     private(set) var trace: [String] = []
 
     init(
@@ -33,13 +34,13 @@ struct RandomWalker: Sendable {
 
     var client: Caller {
         Caller(
-            requestID: "walk-\(number)-\(steps)", address: "192.0.2.1", network: "192.0.2.0/24",
+            requestID: "walk-\(number)-\(steps) \(operation.rawValue)", address: "192.0.2.1", network: "192.0.2.0/24",
             device: Device(name: "Walker \(number)", platform: nil))
     }
 
     mutating func step() async throws {
         steps += 1
-        let operation = nextOperation()
+        operation = nextOperation()
         var outcome = "\(operation.rawValue) "
         do {
             try await perform(operation)

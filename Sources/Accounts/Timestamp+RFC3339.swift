@@ -6,7 +6,8 @@ extension Timestamp {
 
     /// The same with microseconds: `2026-01-01T00:00:00.000000Z`, for what has to be exact.
     package var rfc3339Exact: String {
-        let fraction = String(microseconds - seconds * 1_000_000)
+        let remainder = microseconds % 1_000_000
+        let fraction = String(remainder < 0 ? remainder + 1_000_000 : remainder)
         return rfc3339.dropLast() + "." + String(repeating: "0", count: 6 - fraction.utf8.count) + fraction + "Z"
     }
 

@@ -19,6 +19,8 @@ import Testing
         arguments: [
             (0, "1970-01-01T00:00:00.000000Z"), (951_782_400_000_045, "2000-02-29T00:00:00.000045Z"),
             (1_767_225_600_999_999, "2026-01-01T00:00:00.999999Z"), (-1, "1969-12-31T23:59:59.999999Z"),
+            // The infinities of PostgreSQL.
+            (.min, "-290308-12-21T19:59:05.224192Z"), (.max, "294247-01-10T04:00:54.775807Z"),
         ] as [(Int64, String)]) func `a time that has to be exact has its microseconds`(
             microseconds: Int64, text: String
         )

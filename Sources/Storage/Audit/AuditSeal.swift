@@ -53,6 +53,14 @@ extension AuditPosition {
     }
 }
 
+extension Int64 {
+    /// The difference; saturates. The numbers of seals are read before anything has vouched for them.
+    func less(_ other: Int64) -> Int64 {
+        let (difference, overflows) = subtractingReportingOverflow(other)
+        return overflows ? (self < 0 ? .min : .max) : difference
+    }
+}
+
 /// A column's value in a row of the audit trail, or in a seal.
 package struct AuditField: Sendable {
     package enum Value: Sendable {

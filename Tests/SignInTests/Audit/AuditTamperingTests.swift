@@ -234,6 +234,30 @@ import Testing
         #expect(try await fixture.faults() == seals.map { Found($0, .changed) })
     }
 
+    @Test(arguments: ["9223372036854775807", "-9223372036854775808"])
+    func `a seal with a count that can't be is found`(_ count: String) async throws {
+        try await fixture.grow(seals: 2)
+        try await fixture.tamper(
+            """
+            INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, created_at,
+                mac)
+            SELECT seal_number + 2, chain, transaction_id, event_id, 1, '\(unsafeSQL: count)'::bigint, key_id, created_at,
+                sha256('x')
+            FROM audit_seals
+            WHERE seal_number = 2
+            """)
+        #expect(try await fixture.faults().contains(Found(4, .sealsMissing(1))))
+    }
+
+    @Test func `a head with numbers that can't be is found`() async throws {
+        try await fixture.grow(seals: 3)
+        try await fixture.tamper(
+            """
+            UPDATE audit_head SET seal_number = 9223372036854775807, total_count = -9223372036854775808
+            """)
+        #expect(try await fixture.faults() == [Found(.max, .cutOff(seals: .max - 3, rows: .min))])
+    }
+
     /// The seal's own code is no code of a head.
     @Test(arguments: [
         "mac = sha256(mac)", "mac = (SELECT mac FROM audit_seals WHERE seal_number = 3)",

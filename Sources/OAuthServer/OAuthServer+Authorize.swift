@@ -119,13 +119,10 @@ extension OAuthServer {
     private func take(
         _ decision: Decision, in reference: FlowReference, session: Session?, by call: Call
     ) async throws(SignInFailure) -> Decided {
-        guard let web = signIn.web else { throw .webFlowExpired }
-        let (_, client, authorization) = try await request(in: reference, by: call)
         guard case .allow(let shown) = decision else {
-            try await web.refuse(reference, by: call)
-            metrics.count(.consent, .refused)
-            return .redirect(to: uri(.accessDenied, for: client, authorization))
+            return .redirect(to: try await refuse(reference, by: call))
         }
+        let (_, client, authorization) = try await request(in: reference, by: call)
         let step = try await consent(in: reference, session: session, by: call)
         guard case .ask(let asked) = step, let session, asked.account.id == shown else { return .step(step) }
         let target = try await signIn.accounts.countingLink(of: session.accountID, by: call) {
@@ -133,6 +130,18 @@ extension OAuthServer {
             try await allow(authorization, of: client, in: reference, session: session, by: call)
         }
         return .redirect(to: target)
+    }
+
+    /// Ends the flow without a code.
+    ///
+    /// - Returns: the way back.
+    private func refuse(_ reference: FlowReference, by call: Call) async throws(SignInFailure) -> String {
+        let (web, _, authorization) = try await self.flow(reference, by: call)
+        let wayBack = try await wayBack(from: authorization)
+        try await web.refuse(reference, by: call)
+        metrics.count(.consent, .refused)
+        guard let wayBack else { throw .webFlowExpired }
+        return wayBack
     }
 
     /// Ends the flow and issues the code. Where that fails the flow is over too: the client hears of it, and may ask again.
@@ -181,11 +190,13 @@ extension OAuthServer {
         guard let web = signIn.web, let (authorization, isAllowed) = try await web.decided(reference, by: call) else {
             return nil
         }
-        let client = try await self.client(asking: authorization)
         guard case .allow(let shown) = decision else {
-            return isAllowed ? nil : uri(.accessDenied, for: client, authorization)
+            guard !isAllowed else { return nil }
+            return try await wayBack(from: authorization)
         }
-        guard isAllowed, let session, session.accountID == shown else { return nil }
+        guard isAllowed, let session, session.accountID == shown,
+            let client = try await client(asking: authorization)
+        else { return nil }
         let waiting = try await SignIn.stored {
             try await grants.waitingCodes(of: client.id, for: session.accountID, by: call)
         }
@@ -198,37 +209,56 @@ extension OAuthServer {
         return uri(OAuthSecret(code: code), for: client, authorization)
     }
 
+    /// A client's flow that is under way, and what the client asks for.
+    private func flow(
+        _ reference: FlowReference, by call: Call
+    ) async throws(SignInFailure) -> (web: WebSignIn, flow: WebFlow, authorization: OAuthAuthorization) {
+        guard let web = signIn.web else { throw .webFlowExpired }
+        let flow = try await web.flow(reference, by: call)
+        guard case .oauth(let authorization, _) = flow.kind else { throw .webFlowExpired }
+        return (web, flow, authorization)
+    }
+
     /// The request of a flow, and its client as it is now. Where the client may no longer ask for this, the flow is over.
     private func request(
         in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> (flow: WebFlow, client: OAuthClient, authorization: OAuthAuthorization) {
-        guard let web = signIn.web else { throw .webFlowExpired }
-        let (flow, authorization) = try await web.oauthRequest(in: reference, by: call)
-        return (flow, try await client(asking: authorization), authorization)
+        let (web, flow, authorization) = try await self.flow(reference, by: call)
+        guard let client = try await client(asking: authorization) else {
+            try await web.refuse(reference, by: call)
+            throw .webFlowExpired
+        }
+        return (flow, client, authorization)
     }
 
-    private func client(asking authorization: OAuthAuthorization) async throws(SignInFailure) -> OAuthClient {
-        guard let client = try await client(authorization.clientID.text),
-            client.status == .active, client.redirectURI(matching: authorization.redirectURI) != nil,
+    /// Whether a client may still ask for what it has asked for.
+    package func accepts(_ authorization: OAuthAuthorization) async throws(SignInFailure) -> Bool {
+        try await client(asking: authorization) != nil
+    }
+
+    private func client(asking authorization: OAuthAuthorization) async throws(SignInFailure) -> OAuthClient? {
+        guard let client = try await client(hearing: authorization),
             authorization.scopes.isSubset(of: client.allowedScopes(of: configuration.scopes)),
             authorization.challenge != nil || !client.requiresPKCE
-        else { throw .webFlowExpired }
+        else { return nil }
         return client
     }
 
-    /// The way back to a client whose flow is over: its person could not be proven.
-    package func refusal(
-        of authorization: OAuthAuthorization, _ error: AuthorizationError
-    ) async throws(SignInFailure) -> String {
-        uri(error, for: try await client(asking: authorization), authorization)
-    }
-
-    /// The way back to a client whose person can't decide any more; `nil` where it may have no answer there now.
-    package func wayBack(from authorization: OAuthAuthorization) async throws(SignInFailure) -> String? {
+    /// The client of a request, if it may still have an answer at its redirect URI.
+    private func client(hearing authorization: OAuthAuthorization) async throws(SignInFailure) -> OAuthClient? {
         guard let client = try await client(authorization.clientID.text), client.status == .active,
             client.redirectURI(matching: authorization.redirectURI) != nil
         else { return nil }
-        return uri(.accessDenied, for: client, authorization)
+        return client
+    }
+
+    /// The way back to a client whose flow ends without a code; `nil` where it may have no answer there now. An error grants
+    /// nothing: it also goes to a client that may no longer ask for this.
+    package func wayBack(
+        from authorization: OAuthAuthorization, saying error: AuthorizationError = .accessDenied
+    ) async throws(SignInFailure) -> String? {
+        guard let client = try await client(hearing: authorization) else { return nil }
+        return uri(error, for: client, authorization)
     }
 
     private func uri(_ code: OAuthSecret, for client: OAuthClient, _ authorization: OAuthAuthorization) -> String {

@@ -6,8 +6,8 @@ package struct WebFlow: Sendable {
         /// It ends at an app: its name, and the kind of its redirect URI.
         case app(name: String, AppRedirectURI.Kind)
         case account
-        /// It ends at the consent to this client of the OAuth server.
-        case oauth(client: String)
+        /// It ends at the consent to what a client of the OAuth server asks for; with the client's name.
+        case oauth(OAuthAuthorization, client: String)
     }
 
     package let id: WebFlowID

@@ -3,17 +3,6 @@ package import Storage
 
 /// Flows of the OAuth server's clients, which end at its consent.
 extension WebSignIn {
-    /// What the client of a flow asks for.
-    package func oauthRequest(
-        in reference: FlowReference, by call: Call
-    ) async throws(SignInFailure) -> (flow: WebFlow, authorization: OAuthAuthorization) {
-        let flow = try await read(reference, by: call)
-        guard flow.kind == .oauth, let request = OAuthFlowRequest(stored: flow.oauthRequest) else {
-            throw .webFlowExpired
-        }
-        return (try await page(of: flow, by: call), request.authorization)
-    }
-
     /// Ends such a flow, once, and issues the client's code.
     package func allow(
         _ code: NewOAuthCode, in reference: FlowReference, of session: Session, by call: Call

@@ -50,7 +50,8 @@ extension WebSignIn {
             wayBack: isOfBrowser || left.flow.kind == .account ? wayBack(from: left.flow) : nil)
     }
 
-    /// What an app or a client has begun, only it can begin again. It gets an error, unless it knows what came of the flow.
+    /// What an app or a client has begun, only it can begin again. It gets an error, unless it knows what came of the flow; a
+    /// client may get one again, as a flow also fails of which it has not heard.
     private func wayBack(from flow: StoredWebFlow) -> PastWebFlow.WayBack? {
         switch flow.kind {
         case .account: return .account(languages: flow.languages)
@@ -58,7 +59,7 @@ extension WebSignIn {
             let answer = try? appReturn(.error(.accessDenied), of: flow)
             guard let answer, answer.kind == .https else { return nil }
             return .app(answer)
-        case .oauth where !flow.status.isOver:
+        case .oauth where flow.status != .spent:
             guard let request = OAuthFlowRequest(stored: flow.oauthRequest) else { return nil }
             return .client(request.authorization, name: request.clientName)
         case .app, .oauth: return nil

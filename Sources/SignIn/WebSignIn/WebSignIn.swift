@@ -234,9 +234,9 @@ package final class WebSignIn: Sendable {
         switch flow.kind {
         case .account: kind = .account
         case .oauth:
-            let request = OAuthFlowRequest(stored: flow.oauthRequest)
-            kind = .oauth(client: request?.clientName ?? "")
-            if let source = request?.formActionSource { sources.append(source) }
+            guard let request = OAuthFlowRequest(stored: flow.oauthRequest) else { throw .webFlowExpired }
+            kind = .oauth(request.authorization, client: request.clientName)
+            if let source = request.formActionSource { sources.append(source) }
         case .app:
             let (app, registered, requested) = try self.app(of: flow)
             kind = .app(name: app.name, registered.kind)

@@ -66,6 +66,7 @@ extension WebAPI {
         let screen = values.only("with").flatMap(Screen.init)
         let visit = try await visit(reference, request)
         let flow = visit.flow
+        guard try await isAccepted(flow) else { throw SignInFailure.webFlowExpired }
         // It goes to a provider and back, and has no pages.
         guard flow.errand?.session == nil else { return redirect(to: AccountPath.account.naming(flow.languages)) }
         let page: any WebPage
@@ -130,8 +131,13 @@ extension WebAPI {
         case .returned(let answer):
             return response(to: request, answer)
         case .refusedClient(let authorization, let error, let failure):
-            guard let oauth else { throw SignInFailure.webFlowExpired }
-            var response = redirect(to: try await oauth.refusal(of: authorization, error))
+            var response: Response
+            if let target = try await oauth?.wayBack(from: authorization, saying: error) {
+                response = redirect(to: target)
+            } else {
+                let over = SignInFailure.webFlowExpired.problem
+                response = self.failure(PageRefusal(.flowOver, over), over, request)
+            }
             response.problem = failure.problem
             return response
         case .failed(let flow, let failure):

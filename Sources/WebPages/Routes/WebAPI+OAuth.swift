@@ -121,6 +121,13 @@ extension WebAPI {
         }
     }
 
+    /// Whether the client of a flow, if it is one's, may still ask for what it has asked for. If not, the person would sign in
+    /// for nothing.
+    func isAccepted(_ flow: WebFlow) async throws(SignInFailure) -> Bool {
+        guard case .oauth(let authorization, _) = flow.kind else { return true }
+        return try await oauth?.accepts(authorization) == true
+    }
+
     /// The chooser's *Cancel* in a flow of a client, which hears of it.
     ///
     /// - Returns: `nil` for a flow that ends elsewhere.

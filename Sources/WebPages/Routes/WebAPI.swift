@@ -321,7 +321,7 @@ extension WebFlow {
         switch kind {
         case .app(let name, _): .app(name)
         case .account: .account
-        case .oauth(let client): .client(client)
+        case .oauth(_, let client): .client(client)
         }
     }
 }

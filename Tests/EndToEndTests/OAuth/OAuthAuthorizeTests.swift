@@ -68,22 +68,6 @@ import Testing
         #expect(try await world.grants(of: client) == 0)
     }
 
-    @Test func `a client that was disabled meanwhile hears of nothing, and the browser stays here`() async throws {
-        let client = try await world.linkingClient()
-        let browser = world.browser()
-        try await world.newPerson("unheard")
-        let chooser = try await browser.open(client.url())
-        let shown = try await world.press(.google, on: chooser, browser)
-        let page = try await world.consent("unheard", at: shown, browser, following: false)
-        let location = try page.location()
-        try await world.run(["oauth-client", "disable", client.id]).expecting(0)
-        try await eventually("the disabling of a client") {
-            try await world.browser().open(client.url()).status == 400
-        }
-        let back = try await browser.open(location.settingParameter("iss", to: "https%3A%2F%2Fevil.example"))
-        #expect(back.status == 400 && back.answer["Location"] == nil, "\(back.answer.text)")
-    }
-
     @Test func `a flow has one decision, in the browser that began it`() async throws {
         let (client, browser, page) = try await world.asked("decider")
         let form = try page.consentForm()

@@ -26,36 +26,6 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
-            (profileOnly, ["scope": "email"], "invalid_scope"), (withPKCE, [:], "invalid_request"),
-        ] as [(String, [String: String?], String)])
-    func `a consent to more than the client may still ask for grants nothing`(
-        body: String, request: [String: String?], error: String
-    ) async throws {
-        let (client, browser, page) = try await world.asked("narrowed-\(error.suffix(5))")
-        try await narrow(client, body, refusing: request, as: error)
-        let form = try page.consentForm()
-        let answer = try await browser.submit(form, on: page, button: "allow", following: false).expecting(400)
-        #expect(answer.answer["Location"] == nil)
-        #expect(try await world.grants(of: client) == 0)
-    }
-
-    @Test func `a consent to a redirect URI that is registered no more grants nothing`() async throws {
-        let client = try await world.linkingClient(
-            ["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)
-        let browser = try await world.signedInBrowser("moved-away")
-        let page = try await world.consentPage(client, browser)
-        try await change(client, #"{"redirectUris":["https://other.example.com/moved"]}"#)
-        try await eventually("the change of a client") {
-            try await world.browser().open(client.url(), following: false).status == 400
-        }
-        let form = try page.consentForm()
-        let answer = try await browser.submit(form, on: page, button: "allow", following: false).expecting(400)
-        #expect(answer.answer["Location"] == nil)
-        #expect(try await world.grants(of: client) == 0)
-    }
-
     @Test func `a code becomes no more than its client may still have`() async throws {
         let client = try await world.linkingClient()
         let all = try await world.oauthCode(client, try await world.signedInBrowser("code-narrowed"))

@@ -42,10 +42,13 @@ extension OAuthServer {
         let allowed = client.allowedScopes(of: configuration.scopes)
         let scopes = try Self.scopes(request) ?? allowed
         guard !scopes.isEmpty, scopes.isSubset(of: allowed) else { throw .invalidScope }
-        let identity = try await person(of: assertion, for: client, by: call)
+        let (identity, isAdmitted) = try await person(of: assertion, for: client, by: call)
         let hint = identity.email?.address.text
-        let standing = try await clientCall { () throws(SignInFailure) in
-            try await signIn.assertions.standing(of: identity, by: call)
+        var standing = AssertionLinking.Standing.refused
+        if isAdmitted {
+            standing = try await clientCall { () throws(SignInFailure) in
+                try await signIn.assertions.standing(of: identity, by: call)
+            }
         }
         switch (intent, standing) {
         case (.check, .linked), (.check, .linkable): return .accountFound
@@ -97,23 +100,27 @@ extension OAuthServer {
     }
 
     /// The person of an assertion, by Google's rules for ID tokens; addressed to Google's own client.
+    ///
+    /// - Returns: besides, whether their domain may sign in. The assertion is a good one in any case: its person goes on in the
+    ///   browser, where they may have another way into their account.
     private func person(
         of assertion: String, for client: OAuthClient, by call: Call
-    ) async throws(OAuthFailure) -> VerifiedIdentity {
+    ) async throws(OAuthFailure) -> (VerifiedIdentity, isAdmitted: Bool) {
         guard let google else { throw .unauthorizedClient }
         var rules = google.configuration
         rules.clientIDs = client.assertionAudiences.map { ProviderClientID($0) }
         rules.authorizedParties = []
+        rules.hostedDomains = []
         let provider = GoogleProvider(configuration: rules, keys: google.keys)
         do throws(CredentialRefusal) {
-            let identity = try await provider.credential(
-                Array(assertion.utf8), nonce: .proven, expectedClientID: nil, at: call.now
-            ).identity
+            let credential = try await provider.credential(
+                Array(assertion.utf8), nonce: .proven, expectedClientID: nil, at: call.now)
+            let identity = credential.identity
             // OpenID Connect Core 1.0 §2
             guard identity.key.subject.text.utf8.allSatisfy({ $0 < 0x80 }) else {
                 throw CredentialRefusal(.claimInvalid)
             }
-            return identity
+            return (identity, isAdmitted: google.admits(credential))
         } catch {
             // Without the keys nothing is known of it: of a key that is new, neither, while they may not be fetched again.
             if error.reason == .keysUnavailable || error.retryAfter != nil {

@@ -96,6 +96,16 @@ package struct GoogleProvider: IdentityProvider {
         }
     }
 
+    /// Whether the account of a token that was verified without this rule is of a Workspace domain that may sign in.
+    package func admits(_ credential: VerifiedCredential) -> Bool {
+        do throws(TokenRejection) {
+            try checkDomain(of: credential.claims)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     private func checkDomain(of claims: JSONValue) throws(TokenRejection) {
         guard !configuration.hostedDomains.isEmpty else { return }
         guard let claim = claims["hd"] else { throw .claimMissing }

@@ -191,6 +191,38 @@ import Testing
         try await expect(client, try await assertion("banned"), check: false, get: false, create: false)
     }
 
+    @Test(.oauthWorld(["google.hostedDomains": "lamp.example"]))
+    func `a person of a domain that may not sign in is not found, and goes on in the browser`() async throws {
+        let client = try await world.linkingClient()
+        let email = "mover@lamp.example"
+        try await world.openGoogleAccount("mover", email: email, workspace: "lamp.example")
+        _ = try await world.newAccount("mover", with: .google)
+        try await expect(client, try await assertion("mover"), check: true, get: true, create: false)
+        try await world.openGoogleAccount("newcomer", email: "newcomer@gmail.com")
+        let chains: SQL = "SELECT count(*) FROM oauth_chains"
+        let linked = try await world.count(chains)
+        for (person, address, changes) in [
+            ("mover", email, .init(withoutClaims: ["hd"])),
+            ("mover", email, .init(claims: #"{"hd":"other.example"}"#)),
+            ("newcomer", "newcomer@gmail.com", .init()),
+            ("newcomer", "newcomer@gmail.com", .init(claims: #"{"hd":"other.example"}"#)),
+        ] as [(String, String, Sandbox.TokenChanges)] {
+            let token = try await assertion(person, changes)
+            try await expect(client, token, check: false, get: false, create: false)
+            for intent in ["get", "create"] {
+                let answer = try await ask(intent, client, token)
+                #expect(answer.text == #"{"error":"linking_error","login_hint":"\#(address)"}"#)
+            }
+        }
+        #expect(try await world.count(chains) == linked)
+        #expect(try await world.countAccounts(with: "newcomer@gmail.com") == 0)
+        // What is no assertion of Google's is none whatever its domain.
+        let forged = try await assertion("mover", .init(withoutClaims: ["hd"], signature: .forged))
+        for intent in ["check", "get", "create"] {
+            #expect(try await ask(intent, client, forged).text == #"{"error":"invalid_grant"}"#)
+        }
+    }
+
     @Test func `an unverified address makes no account, nor does a client that may not`() async throws {
         let client = try await world.linkingClient()
         let strict = try await world.linkingClient(

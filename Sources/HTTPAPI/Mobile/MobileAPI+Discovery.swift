@@ -15,12 +15,13 @@ extension MobileAPI {
                     caching: .shared(seconds: MobileAPI.cachedSeconds))
             },
             Route(.get, "/.well-known/openid-configuration", priority: .observing) { _ in
-                .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
+                let namesIssuer = await oauth?.namesIssuer() ?? false
+                return .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
                     document.member("issuer", service.accessTokens.configuration.issuer)
                     document.member("jwks_uri", publicURL + "/.well-known/jwks.json")
                     document.member("id_token_signing_alg_values_supported", ["ES256"])
                     document.member("subject_types_supported", ["public"])
-                    if let oauth { document.oauthMembers(of: oauth) }
+                    if let oauth { document.oauthMembers(of: oauth, namesIssuer: namesIssuer) }
                 }
             },
         ]

@@ -29,8 +29,7 @@ package struct OAuthAPI: Sendable {
                     let namesIssuer = await server.namesIssuer()
                     return .json(caching: .shared(seconds: 60)) { document in
                         document.member("issuer", server.configuration.issuer)
-                        document.oauthMembers(of: server)
-                        document.member("authorization_response_iss_parameter_supported", namesIssuer)
+                        document.oauthMembers(of: server, namesIssuer: namesIssuer)
                     }
                 }),
             flipRoute,
@@ -171,8 +170,11 @@ struct OAuthForm {
 
 extension JSONWriter {
     /// What `openid-configuration` has too.
-    mutating func oauthMembers(of server: OAuthServer) {
+    ///
+    /// - Parameter namesIssuer: as ``OAuthServer/namesIssuer()`` has it.
+    mutating func oauthMembers(of server: OAuthServer, namesIssuer: Bool) {
         let url = server.configuration.publicURL
+        let clientAuthentication = ["client_secret_basic", "client_secret_post"]
         member("authorization_endpoint", url + "/oauth/authorize")
         member("token_endpoint", url + "/oauth/token")
         member("revocation_endpoint", url + "/oauth/revoke")
@@ -180,8 +182,12 @@ extension JSONWriter {
         member("userinfo_endpoint", url + "/oauth/userinfo")
         member("scopes_supported", server.configuration.scopes.texts)
         member("response_types_supported", ["code"])
+        member("response_modes_supported", ["query"])
         member("grant_types_supported", server.grantTypes)
-        member("token_endpoint_auth_methods_supported", ["client_secret_basic", "client_secret_post"])
+        for endpoint in ["token", "revocation", "introspection"] {
+            member("\(endpoint)_endpoint_auth_methods_supported", clientAuthentication)
+        }
         member("code_challenge_methods_supported", ["S256"])
+        member("authorization_response_iss_parameter_supported", namesIssuer)
     }
 }

@@ -181,8 +181,10 @@ import Testing
     /// A client of Google's gets no `iss`, so that the announcement would not hold for all.
     @Test(.oauthWorld)
     func `without a client of Google's all answers are announced to name who answers`() async throws {
-        let answer = try await service.get("/.well-known/oauth-authorization-server")
-        #expect(answer.json?["authorization_response_iss_parameter_supported"]?.bool == true)
+        for path in ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"] {
+            let answer = try await service.get(path)
+            #expect(answer.json?["authorization_response_iss_parameter_supported"]?.bool == true, "\(path)")
+        }
     }
 
     @Test(
@@ -212,12 +214,19 @@ import Testing
         let document = try JSONValue(parsing: Array(answer.body.utf8))
         #expect(document["issuer"]?.string == WebWorld.publicURL)
         #expect(document["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
-        #expect(document["authorization_response_iss_parameter_supported"]?.bool == false)
         let openid = try await service.get("/.well-known/openid-configuration")
         #expect(openid.json?["authorization_endpoint"]?.string == WebWorld.publicURL + "/oauth/authorize")
         let grants = openid.json?["grant_types_supported"]?.elements
         #expect(grants?.compactMap(\.string) == ["authorization_code", "refresh_token", Self.assertionGrant])
         #expect(openid.json?["jwks_uri"]?.string == WebWorld.publicURL + "/.well-known/jwks.json")
+        for each in [document, try #require(openid.json)] {
+            #expect(each["authorization_response_iss_parameter_supported"]?.bool == false)
+            #expect(each["response_modes_supported"]?.elements?.compactMap(\.string) == ["query"])
+            for endpoint in ["token", "revocation", "introspection"] {
+                let methods = each["\(endpoint)_endpoint_auth_methods_supported"]?.elements
+                #expect(methods?.compactMap(\.string) == ["client_secret_basic", "client_secret_post"], "\(endpoint)")
+            }
+        }
     }
 
     /// Nothing is said of a token, and so nothing has an `error`.

@@ -23,7 +23,9 @@ extension WebAPI {
             Route(.get, Self.authorizePath) { request in
                 let values = try request.queryValues(plusIsSpace: true, judgesValues: true)
                 guard !request.isSpeculative else { return untouched }
-                guard values.all("flow").isEmpty else { return try await showConsent(oauth, request) }
+                // A client may add a parameter of this name, which is then ignored (RFC 6749 §3.1).
+                let isOfClient = ["client_id", "response_type"].contains { !values.all($0).isEmpty }
+                guard isOfClient || values.all("flow").isEmpty else { return try await showConsent(oauth, request) }
                 return try await open(OAuthQuery(isMalformed: values.isMalformed, values.all), oauth, request)
             },
             Route(.post, Self.authorizePath) { request in try await takeConsent(oauth, request) },

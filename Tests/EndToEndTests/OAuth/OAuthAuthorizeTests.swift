@@ -210,6 +210,24 @@ import Testing
         #expect(split.answer["X-Injected"] == nil)
     }
 
+    @Test(arguments: ["", "x", "01a1fc41-9b43-7a01-afff-a0f49219c796"])
+    func `a request with a parameter that is named as one of ours is a client's all the same`(
+        value: String
+    ) async throws {
+        let client = try await world.linkingClient()
+        let url = client.url() + "&flow=\(value)"
+        let chooser = try await world.browser().open(url).expecting(200)
+        #expect(chooser.isChooser, "\(chooser.answer.body)")
+        let browser = try await world.signedInBrowser("flowing-\(value.utf8.count)")
+        let page = try await browser.open(url).expecting(200)
+        #expect(try await world.decision("allow", on: page, browser)["code"] != nil)
+        // What is wrong with it is the client's to hear of.
+        let faulty = try AppAnswer(try await browser.open(client.url(["response_type": "token"]) + "&flow=\(value)"))
+        #expect(faulty["error"] == "unsupported_response_type")
+        let nameless = try await browser.open(client.url(["client_id": nil]) + "&flow=\(value)")
+        #expect(nameless.status == 400 && nameless.html.title.hasPrefix("This service isn’t registered here"))
+    }
+
     @Test(arguments: ["%0A", "%00", "%FF", "%"])
     func `a value that can't be read is the client's to hear of, but for its own name and address`(
         value: String

@@ -75,8 +75,12 @@ package enum SignInFailure: Error, Equatable, Sendable {
         }
     }
 
-    /// What a storage call threw: a refusal of the change, or a failure.
+    /// What a storage call threw: a refusal of the change, a failure, or what a closure of ours threw in it.
     package init(stored error: any Error) {
+        if let failure = error as? SignInFailure {
+            self = failure
+            return
+        }
         guard let refusal = error as? Refusal else {
             let failure = StorageFailure(error)
             self =

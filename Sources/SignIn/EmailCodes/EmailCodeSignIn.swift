@@ -57,9 +57,14 @@ package struct EmailCodeSignIn: Sendable {
     }
 
     /// Proves the code of a sign-in. What is refused counts as one; what is right counts when it is spent.
-    func beginSignIn(email: String, code typed: String, by call: Call) async throws(SignInFailure) -> EmailCode {
+    ///
+    /// - Parameter opensSession: whether this very call opens it: no try is used up while none can be opened.
+    func beginSignIn(
+        email: String, code typed: String, opensSession: Bool = true, by call: Call
+    ) async throws(SignInFailure) -> EmailCode {
         try await metrics.signIns.countingFailure(of: .emailCode) { () throws(SignInFailure) in
-            try await proveCode(typed, for: .signIn, of: EmailAddress.existing(email), by: call)
+            if opensSession { try issuer.requireSigner(by: call) }
+            return try await proveCode(typed, for: .signIn, of: EmailAddress.existing(email), by: call)
         }
     }
 

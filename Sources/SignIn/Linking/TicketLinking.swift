@@ -61,12 +61,12 @@ package struct TicketLinking: Sendable {
     private func createAccount(
         for ticket: MailboxTicket, _ hash: SecretHash, name: NewAccountName, password: String?, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
+        let newSession = try newSession(for: ticket, by: call)
         var passwordHash: PasswordHash?
         if let password {
             try PasswordPolicy.require(password, for: ticket.email)
             passwordHash = try await passwords.hasher.hash(password, by: call)
         }
-        let newSession = try newSession(for: ticket, by: call)
         let accountID = try AccountID.fresh(at: newSession.now)
         let account = try await stored {
             try await mailboxes.create(
@@ -119,6 +119,7 @@ package struct TicketLinking: Sendable {
     private func proveAndSpend(
         _ ticket: LinkTicket, _ hash: SecretHash, by credential: BindCredential, replacing: Bool, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
+        try issuer.requireSigner(by: call)
         let ownership = try await proveOwnership(by: credential, ticket, ticketHash: hash, by: call)
         do throws(SignInFailure) {
             return try await tickets.openSession(

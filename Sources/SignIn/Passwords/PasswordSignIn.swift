@@ -17,11 +17,11 @@ package struct PasswordSignIn: Sendable {
     ) async throws(SignInFailure) -> SignedIn {
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         try PasswordPolicy.require(password, for: address)
+        let newSession = try issuer.newSession(authenticatedAt: call.now, methods: [.password], by: call)
         // Before the look-up: this answer alone reveals whether an account has the address.
         try await limits.drawNetworks(.registrationPerNetwork, by: call)
         guard try await !stored({ try await accounts.isEmailHeld(address) }) else { throw .emailTaken }
         let hash = try await hasher.hash(password, by: call)
-        let newSession = try issuer.newSession(authenticatedAt: call.now, methods: [.password], by: call)
         let id = try AccountID.fresh(at: call.now)
         let account = try await stored {
             try await accounts.register(
@@ -38,9 +38,14 @@ package struct PasswordSignIn: Sendable {
     }
 
     /// Proves the password of a sign-in. What is refused counts as one; what is right counts when it opens a session.
-    func beginSignIn(email: String, password: String, by call: Call) async throws(SignInFailure) -> ProvenPassword {
+    ///
+    /// - Parameter opensSession: whether this very call opens it: no try is used up while none can be opened.
+    func beginSignIn(
+        email: String, password: String, opensSession: Bool = true, by call: Call
+    ) async throws(SignInFailure) -> ProvenPassword {
         try await metrics.signIns.countingFailure(of: .password) { () throws(SignInFailure) in
-            try await provePassword(email: email, password: password, by: call)
+            if opensSession { try issuer.requireSigner(by: call) }
+            return try await provePassword(email: email, password: password, by: call)
         }
     }
 

@@ -37,6 +37,8 @@ package struct ProviderSignIn: Sendable {
     private func answer(
         to credential: ProviderCredential, from provider: Provider, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
+        // Also of a person who will get a ticket: who they are is not known before nonce and code are spent.
+        try known.issuer.requireSigner(by: call)
         let evidence = try await verifier.evidence(of: credential, from: provider, by: call)
         let answer = try await decide(evidence.identity, grant: evidence.grant, fullName: credential.fullName, by: call)
         var linked: (AccountID, IdentityID)?

@@ -117,13 +117,20 @@ package final class AccessTokens: Sendable {
             claims.member("auth_time", session.authenticatedAt.seconds)
             claims.member("amr", session.methods.lazy.map(\.rawValue))
         }
-        let signer: TokenSigner
+        return try requireSigner(at: now).sign(claims)
+    }
+
+    /// The signer of the current key.
+    ///
+    /// - Throws: ``SignInFailure/signingUnavailable(reason:)`` while that key can't be opened.
+    @discardableResult
+    func requireSigner(at now: Timestamp) throws(SignInFailure) -> TokenSigner {
         do {
-            signer = try keys.signer(at: now)
+            // In the lock: a copy of the snapshot counts all of its parts.
+            return try state.withLock { state in try state.keys.signer(at: now) }
         } catch {
-            throw SignInFailure.signingUnavailable(reason: String(describing: error))
+            throw .signingUnavailable(reason: String(describing: error))
         }
-        return try signer.sign(claims)
     }
 
     /// The session that one of our tokens names. Its row decides whether it is live.

@@ -7,11 +7,21 @@ struct SessionIssuer: Sendable {
     let refreshTokens: RefreshTokens
     let lifetimes: SessionLifetimes
 
+    /// To be called before anything is written, or a proof is used up, of which a session's tokens are to come: the answer
+    /// would be a failure, and the same request could not be sent again.
+    ///
+    /// - Throws: ``SignInFailure/signingUnavailable(reason:)`` while no token can be signed.
+    func requireSigner(by call: Call) throws(SignInFailure) {
+        try accessTokens.requireSigner(at: call.now)
+    }
+
+    /// - Throws: as ``requireSigner(by:)`` does.
     func newSession(
         authenticatedAt: Timestamp, atProvider providerTime: Timestamp? = nil, methods: [AuthenticationMethod],
         by call: Call
     ) throws(SignInFailure) -> NewSession {
-        NewSession(
+        try requireSigner(by: call)
+        return NewSession(
             id: try .fresh(at: call.now), authenticatedAt: min(authenticatedAt, call.now),
             providerAuthenticatedAt: providerTime.map { min($0, call.now) }, methods: methods, now: call.now,
             expiresAt: lifetimes.end(ofSessionOpenedAt: call.now, refreshedAt: call.now), device: call.caller.device,

@@ -38,6 +38,7 @@ package struct Sessions: Sendable {
 
     private func next(after refreshToken: String, by call: Call) async throws(SignInFailure) -> IssuedSession {
         guard let (id, generation) = issuer.refreshTokens.read(refreshToken) else { throw .invalidRefreshToken }
+        try issuer.requireSigner(by: call)
         let outcome = try await stored {
             try await refreshes.refresh(
                 id, generation: generation, by: call, lifetimes: issuer.lifetimes, address: call.caller.address)

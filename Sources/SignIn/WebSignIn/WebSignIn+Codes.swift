@@ -17,9 +17,12 @@ extension WebSignIn {
         try await steps.counting(.exchange) { () throws(SignInFailure) in
             guard let hash = OpaqueSecret.hash(ofPresented: code) else { throw refusal(.codeUnknown, by: call) }
             let outcome = try await stored {
-                try await store.spend(hash, by: call) { challenge, requestedURI in
-                    constantTimeEquals(CodeChallenge.s256(of: codeVerifier), challenge)
-                        && requestedURI.hasSameBytes(as: redirectURI)
+                try await store.spend(hash, by: call) { [issuer = tickets.issuer] challenge, requestedURI in
+                    guard constantTimeEquals(CodeChallenge.s256(of: codeVerifier), challenge),
+                        requestedURI.hasSameBytes(as: redirectURI)
+                    else { return false }
+                    try issuer.requireSigner(by: call)
+                    return true
                 }
             }
             switch outcome {

@@ -10,7 +10,8 @@ extension WebSignIn {
         try await takingForm(.password, in: reference, by: call) { () throws(SignInFailure) in
             let flow = try await readOpen(reference, by: call)
             guard configuration.offersPassword else { throw .memberNotAllowed("password") }
-            let proven = try await passwords.beginSignIn(email: email, password: password, by: call)
+            let proven = try await passwords.beginSignIn(
+                email: email, password: password, opensSession: flow.opensSession, by: call)
             return try await take(
                 flow, for: .password(proven.accountID, passwordHash: proven.passwordHash, at: call.now), in: reference,
                 by: call)
@@ -31,7 +32,8 @@ extension WebSignIn {
     ) async throws(SignInFailure) -> WebStep {
         try await takingForm(.emailCode, in: reference, by: call) { () throws(SignInFailure) in
             let flow = try await readOpen(reference, by: call)
-            let proven = try await emailCodes.beginSignIn(email: email, code: code, by: call)
+            let proven = try await emailCodes.beginSignIn(
+                email: email, code: code, opensSession: flow.opensSession, by: call)
             return try await take(flow, for: .emailCode(proven, at: call.now), in: reference, by: call)
         }
     }

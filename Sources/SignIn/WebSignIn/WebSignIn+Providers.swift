@@ -229,6 +229,7 @@ extension WebSignIn {
     ) async throws(SignInFailure) -> WebStep {
         let person: ProvenPerson
         do throws(SignInFailure) {
+            try requireSigner(toEnd: flow, by: call)
             person = try await verify()
         } catch {
             if flow.errand?.session != nil { return try await notLinked(flow, error) }

@@ -60,6 +60,7 @@ extension WebSignIn {
             guard
                 let registration = try await stored({ try await registrations.registration(in: flow.id, by: call) })
             else { throw .invalidCredentials }
+            try requireSigner(toEnd: flow, by: call)
             let mailedCode = try await emailCodes.proveCode(
                 typed, for: .register, of: registration.email, ticketHash: Self.codeHash(of: flow.id), by: call)
             let newID = try AccountID.fresh(at: call.now)
@@ -101,6 +102,7 @@ extension WebSignIn {
                 try await emailCodes.resetPassword(email: email, code: code, newPassword: newPassword, by: call)
                 return .passwordReset(try await page(of: flow, by: call))
             }
+            try requireSigner(toEnd: flow, by: call)
             let (mailedCode, hash) = try await emailCodes.beginReset(
                 email: email, code: code, newPassword: newPassword, by: call)
             let taken = try await refusals.notingDisabledAccount(with: mailedCode.email, by: call) {

@@ -215,6 +215,11 @@ package final class WebSignIn: Sendable {
         return flow
     }
 
+    /// To be called before the proof of a flow's person is used up.
+    func requireSigner(toEnd flow: StoredWebFlow, by call: Call) throws(SignInFailure) {
+        if flow.opensSession { try tickets.issuer.requireSigner(by: call) }
+    }
+
     /// A flow whose person may still choose how to sign in.
     func readOpen(_ reference: FlowReference, by call: Call) async throws(SignInFailure) -> StoredWebFlow {
         let flow = try await read(reference, by: call)
@@ -358,4 +363,10 @@ package final class WebSignIn: Sendable {
     func note(_ reason: WebRejection, provider: Provider? = nil, by call: Call) {
         refusals.note(.credentialRejected, provider: provider, reason: reason.rawValue, by: call)
     }
+}
+
+extension StoredWebFlow {
+    /// Whether the request that proves its person opens their session: not where the app exchanges a code for it, or where
+    /// there is one to link to.
+    var opensSession: Bool { kind != .app && errand?.session == nil }
 }

@@ -27,7 +27,7 @@ extension WebFlowStore {
     ///   its request.
     package func spend(
         _ codeHash: SecretHash, by call: Call,
-        if isRight: @escaping @Sendable (_ challenge: String, _ redirectURI: String) -> Bool
+        if isRight: @escaping @Sendable (_ challenge: String, _ redirectURI: String) throws -> Bool
     ) async throws -> WebCodeOutcome {
         try await database.change(by: call) { change in
             let rows = try await change.query(
@@ -40,7 +40,7 @@ extension WebFlowStore {
             guard let (id, challenge, redirectURI, sealed) = rows.first else {
                 return try await change.webFlows.endMade(by: codeHash)
             }
-            guard let challenge, let redirectURI, let sealed, isRight(challenge, redirectURI) else {
+            guard let challenge, let redirectURI, let sealed, try isRight(challenge, redirectURI) else {
                 try await forget(id, sealed, because: "web_code_refused", in: change)
                 return .notTheirs
             }

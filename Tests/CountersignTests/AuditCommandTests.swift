@@ -7,19 +7,23 @@ import Testing
     var trail: AuditTrailFixture { .current }
 
     @Test func `what is pending is sealed, and the head of a sound trail is printed`() async throws {
+        try await trail.begin()
+        try await trail.record(2, at: "now()")
         let run = try await trail.sealed().ended()
-        let counts = "3 rows under 1 seals checked, 0 not sealed yet, findings: 0; "
+        let counts = "5 rows under 2 seals checked, 0 not sealed yet, findings: 0; "
         #expect(run.output.hasPrefix(counts))
-        let line = /head (1:[0-9a-f]{16}) over 3 rows\n/
+        let line = /head (2:[0-9a-f]{16}) over 5 rows\n/
         let head = try #require(run.output.dropFirst(counts.count).wholeMatch(of: line)).1
         #expect(run.errors.contains("warning: the role of postgres.url may change and delete audit rows"))
         #expect(try await trail.verify("--head", String(head)).code == 0)
-        let other = try await trail.verify("--head", "1:0000000000000000").ended(1)
-        #expect(other.output.hasPrefix("seal 1: it is not the seal that was noted as the head\n"))
-        #expect(try await trail.verify("--head", "2:" + head.dropFirst(2)).code == 1)
+        let other = try await trail.verify("--head", "2:0000000000000000").ended(1)
+        #expect(other.output.hasPrefix("seal 2: it is not the seal that was noted as the head\n"))
+        #expect(try await trail.verify("--head", "3:" + head.dropFirst(2)).code == 1)
     }
 
     @Test func `a role that can only add is warned of nothing`() async throws {
+        try await trail.begin()
+        try await trail.record(1, at: "now()")
         let run = try await trail.withRole(
             granted: "SELECT, INSERT ON audit_events, audit_seals", "SELECT, INSERT, UPDATE ON audit_head",
             "SELECT ON schema_migrations"
@@ -46,6 +50,36 @@ import Testing
             ])
         try await trail.scratch.execute("DELETE FROM audit_head")
         #expect(try await trail.verify().code == 0)
+    }
+
+    /// By an intruder who would have what they have changed sealed from the beginning.
+    @Test func `a trail whose seals and head were taken away is reported, and not sealed afresh`() async throws {
+        let head = try #require(try await trail.sealed().output.firstMatch(of: /head (1:[0-9a-f]{16})/)).1
+        try await trail.scratch.execute(
+            "UPDATE audit_events SET type = 'signed_out', created_at = now() - interval '11 minutes'",
+            "TRUNCATE audit_seals, audit_head")
+        let run = try await trail.verify().ended(1)
+        let finding = "nothing is sealed any more: rows have waited for more than ten minutes, and there is neither"
+        #expect(run.lines.first?.hasPrefix(finding) == true, "\(run.output)")
+        #expect(run.lines.last == "0 rows under 0 seals checked, 3 not sealed yet, findings: 1; head none")
+        let noted = try await trail.verify("--head", String(head)).ended(1)
+        #expect(noted.lines.first == "seal 1: it is not the seal that was noted as the head")
+        #expect(try await trail.seals() == 0)
+    }
+
+    @Test func `rows that the service has yet to seal are no finding`() async throws {
+        let sound = "0 rows under 0 seals checked, 3 not sealed yet, findings: 0; head none\n"
+        #expect(try await trail.verify().ended().output == sound)
+        #expect(try await trail.seals() == 0)
+        // Nor are old ones that it can't have sealed, while a transaction is open that has written before.
+        try await trail.scratch.execute("DELETE FROM audit_events")
+        try await trail.scratch.withPool { database in
+            try await database.transaction { transaction in
+                _ = try await transaction.query("SELECT pg_current_xact_id()::text", as: String.self)
+                try await trail.record(3, at: "now() - interval '1 hour'")
+                #expect(try await trail.verify().ended().output == sound)
+            }
+        }
     }
 
     @Test func `a key that is gone is named`() async throws {

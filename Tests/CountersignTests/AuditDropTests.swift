@@ -138,6 +138,15 @@ import Testing
         }
     }
 
+    @Test func `where seals and head were taken away nothing goes, and nothing is sealed afresh`() async throws {
+        try await Self.withTrail { trail in
+            try await trail.scratch.execute("TRUNCATE audit_seals, audit_head")
+            let run = try await Self.run(["2026-07", "--yes"], trail).ended(1)
+            #expect(run.errors.contains("there is neither a seal nor a head"), "\(run.errors)")
+            #expect(try await Self.count(trail) == ["6 0"])
+        }
+    }
+
     @Test func `without the key of the last seal nothing goes`() async throws {
         try await Self.withTrail { trail in
             try trail.write(keys: ("k2", 2))

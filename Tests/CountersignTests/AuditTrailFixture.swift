@@ -1,6 +1,11 @@
+import Accounts
 import Foundation
+import KeyRing
 import Postgres
+import Storage
 import TestSupport
+
+@testable import countersign
 
 /// An audit trail in a database of its own, beside a key ring, for commands that are processes.
 struct AuditTrailFixture: TestFixture {
@@ -33,14 +38,30 @@ struct AuditTrailFixture: TestFixture {
             ])
     }
 
+    /// Makes the first seal, if there is none, as the service does: no command begins the seals of a trail.
+    func begin() async throws {
+        let keyRing = try KeyRing(parsing: String(contentsOf: self.keyRing, encoding: .utf8))
+        try await scratch.withPool { database in
+            let seals = AuditSeals(database: database, keyRing: keyRing)
+            while try await seals.end() == nil, try await seals.oldestUnsealed() != nil {
+                if case .halted(let halt) = try await seals.seal(by: .at(SystemClock().now())) { throw halt }
+                try await pollingPause()
+            }
+        }
+    }
+
     /// Verifies until nothing is left unsealed: transactions of other tests, which share the cluster, may delay it.
     @discardableResult
     func sealed() async throws -> FinishedProcess {
+        try await begin()
         while true {
             let run = try await verify()
             if run.output.contains(" 0 not sealed yet") || run.code > 1 { return run }
         }
     }
+
+    /// The number of seals.
+    func seals() async throws -> Int64 { try await scratch.count("SELECT count(*) FROM audit_seals") }
 
     /// - Parameter time: an expression, of which each row has the value.
     func record(_ count: Int, at time: SQL) async throws {

@@ -25,6 +25,8 @@ package enum AuditHalt: Error, Equatable, Sendable, CustomStringConvertible {
     case headMismatch
     /// The head is under a key that the key ring lacks.
     case keyMissing(String)
+    /// Rows have waited for long, and there is neither a seal nor a head.
+    case sealsGone
     /// A later release has added columns: a seal of this one would not cover them, and the rows would look changed.
     case columnsUnknown([String])
 
@@ -39,6 +41,11 @@ package enum AuditHalt: Error, Equatable, Sendable, CustomStringConvertible {
             "the last seal is not the one that audit_head names: run `countersign audit verify`"
         case .keyMissing(let id):
             "the last seal is under the key \(id), which the key ring lacks"
+        case .sealsGone:
+            """
+            rows have waited for more than ten minutes, and there is neither a seal nor a head. Unless no process of the \
+            service has run since they were written, somebody has taken these away: docs/audit.md, Verify
+            """
         case .columnsUnknown(let names):
             """
             audit_events has columns that this release doesn't know (\(names.joined(separator: ", "))): run \
@@ -100,7 +107,9 @@ package struct AuditSeals: Sendable {
     }
 
     /// Seals the final rows, up to as many as a seal can cover.
-    package func seal(by call: Call) async throws -> SealingOutcome {
+    ///
+    /// - Parameter mayBegin: whether the first seal of a trail is made.
+    package func seal(by call: Call, mayBegin: Bool = true) async throws -> SealingOutcome {
         try await database.change(by: call) { change in
             // Held until the commit, so the next sealer sees this seal.
             let locks = try await change.query(
@@ -128,6 +137,10 @@ package struct AuditSeals: Sendable {
                 WHERE (chain, transaction_id) < (\(chain), pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
                 ORDER BY \(AuditPosition.columns), created_at
                 """, as: AuditRow.init)
+            guard last != nil || mayBegin else {
+                let overdue = call.now.advanced(bySeconds: -AuditVerification.tolerance)
+                return rows.contains { $0.createdAt < overdue } ? .halted(.sealsGone) : .sealed(0)
+            }
             // Reading the rows has locked the table, so no column is added between this check and the commit.
             if !rows.isEmpty, let halt = try await AuditSeals.columnsUnknown(in: change) { return .halted(halt) }
             try await seal(rows, after: last, in: change)
@@ -135,15 +148,19 @@ package struct AuditSeals: Sendable {
         }
     }
 
-    /// Seals round after round until no final row is left.
+    /// Seals round after round until no final row is left. The first seal of a trail is left to the service: where seals and
+    /// head were taken away, another first one would say that what is there now is what there was.
     ///
     /// - Returns: the reason for which that is impossible, if any.
     package func sealPending(by call: Call) async throws -> AuditHalt? {
+        // By then a process of the service has had its turn that has just started, or rows that are final only now.
+        let deadline = ContinuousClock.now + .seconds(3)
         while true {
-            switch try await seal(by: call) {
+            switch try await seal(by: call, mayBegin: false) {
             case .sealed(let count) where count < AuditSeal.limit: return nil
             case .sealed: continue
             case .busy: try await Task.sleep(for: .milliseconds(50))
+            case .halted(.sealsGone) where ContinuousClock.now < deadline: try await Task.sleep(for: .milliseconds(200))
             case .halted(let halt): return halt
             }
         }

@@ -23,6 +23,11 @@ package struct KeyRingLines: Sendable {
         package let sessions: Int64
         /// When the last of them expires.
         package let sessionsUntil: Timestamp?
+        /// The number of addresses whose wrong tries at mailed codes are counted under a digest that this line may have made:
+        /// no code was mailed to them since. A digest doesn't name its line.
+        package let guessedAddresses: Int64
+        /// When the last of them is forgotten.
+        package let guessesUntil: Timestamp?
         /// The number of audit seals, which can be checked with this line alone.
         package let seals: Int64
     }
@@ -56,7 +61,8 @@ package struct KeyRingLines: Sendable {
         for line in keyRing.all(for: .refresh).dropFirst() {
             uses += try await database.query(
                 """
-                SELECT l.written_at, s.count, s.until, (SELECT count(*) FROM audit_seals WHERE key_id = k.key_id)
+                SELECT l.written_at, s.count, s.until, g.count, g.until,
+                    (SELECT count(*) FROM audit_seals WHERE key_id = k.key_id)
                 FROM (VALUES (\(line.keyID))) AS k (key_id)
                 LEFT JOIN keyring_lines l ON l.key_id = k.key_id
                 CROSS JOIN LATERAL (
@@ -65,9 +71,19 @@ package struct KeyRingLines: Sendable {
                     WHERE ended_at IS NULL AND expires_at > \(call.now)
                         AND rotated_at <= l.written_at + make_interval(secs => \(Double(KeyRingLines.margin)))
                 ) AS s
-                """, as: Timestamp?.self, Int64.self, Timestamp?.self, Int64.self
-            ).map { written, sessions, until, seals in
-                Use(keyID: line.keyID, writtenAt: written, sessions: sessions, sessionsUntil: until, seals: seals)
+                CROSS JOIN LATERAL (
+                    SELECT count(*), max(forget_at) AS until
+                    FROM guessed_addresses
+                    WHERE forget_at > \(call.now)
+                        -- A try is counted under the digest that its code was made with.
+                        AND created_at <= l.written_at
+                            + make_interval(secs => \(Double(KeyRingLines.margin + Lifetimes.emailCodeSeconds)))
+                ) AS g
+                """, as: Timestamp?.self, Int64.self, Timestamp?.self, Int64.self, Timestamp?.self, Int64.self
+            ).map { written, sessions, sessionsUntil, addresses, guessesUntil, seals in
+                Use(
+                    keyID: line.keyID, writtenAt: written, sessions: sessions, sessionsUntil: sessionsUntil,
+                    guessedAddresses: addresses, guessesUntil: guessesUntil, seals: seals)
             }
         }
         return uses

@@ -85,6 +85,13 @@ extension KeyRingLines.Use {
             }
             lines.append("  nonces and mailed codes, until \(codesUntil.rfc3339)")
             lines.append("  cursors of the feed, until \(cursorsUntil.rfc3339)")
+            if let guessesUntil {
+                lines.append(
+                    """
+                      the wrong tries at mailed codes of \(guessedAddresses) addresses, until \(guessesUntil.rfc3339). Dropped \
+                    sooner, the line gives each of them its allowance of wrong tries again
+                    """)
+            }
         } else if seals > 0 {
             lines.append(
                 """

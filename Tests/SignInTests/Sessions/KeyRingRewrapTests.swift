@@ -242,6 +242,32 @@ import Testing
         fixture.clock.advance(by: 5_184_000)
         #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.sessionsUntil) == [nil])
     }
+
+    @Test(.fixture { try await SignInFixture.withMail($0) })
+    func `wrong tries at mailed codes need a line, until another code is mailed or they are forgotten`() async throws {
+        let email = "kim@example.com"
+        let old = KeyRingLines(database: fixture.database, keyRing: try rings.first)
+        let new = KeyRingLines(database: fixture.database, keyRing: try rings.both)
+        try await old.noteWriting(by: .at(fixture.clock.now()))
+        _ = try await fixture.member(email)
+        let code = try await fixture.code(.signIn, for: email)
+        try await expectFailure("invalidCredentials") {
+            try await fixture.signIn(email, code: SignInFixture.wrong(code))
+        }
+        fixture.clock.advance(by: 3_600)
+        try await new.noteWriting(by: .at(fixture.clock.now()))
+
+        let use = try #require(try await new.otherUses(by: .at(fixture.clock.now())).first)
+        #expect(use.guessedAddresses == 1)
+        // One of thirty that come back within a year.
+        let until = Timestamp(seconds: SignInFixture.start + 365 * 86_400 / 30)
+        #expect(use.guessesUntil == until)
+        #expect(try await new.otherUses(by: .at(until)).map(\.guessesUntil) == [nil])
+
+        try await fixture.service(keyRing: rings.both).emailCodes.mailCode(to: email, for: .signIn, by: fixture.call)
+        #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.guessedAddresses) == [0])
+        #expect(try await fixture.count("guessed_addresses") == 1)
+    }
 }
 
 extension Database {

@@ -33,6 +33,7 @@ import Testing
                 "imports: 0 resealed, 0 under other lines",
                 "line k1: was the first one until 2026-11-21T08:20:14Z, and is needed for",
                 "  nonces and mailed codes, until 2026-11-21T08:31:14Z",
+                "  sessions at the console, until 2026-11-21T16:21:14Z",
                 "  cursors of the feed, until 2026-12-21T08:21:14Z",
                 """
                   the wrong tries at mailed codes of 2 addresses, until 2099-01-01T00:00:00Z. Dropped sooner, the line gives \

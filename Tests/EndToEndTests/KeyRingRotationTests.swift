@@ -97,6 +97,7 @@ import Testing
                     #expect(ending.output.contains("grants: "))
                     #expect(ending.output.contains("signing keys: "))
                     #expect(ending.output.contains("line k1: was the first one until 20"))
+                    #expect(ending.output.contains("sessions at the console, until 20"))
                     #expect(ending.output.contains("cursors of the feed, until 20"))
                     #expect(ending.output.contains("seals of the audit trail"))
                 }

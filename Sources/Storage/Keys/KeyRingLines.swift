@@ -15,6 +15,10 @@ package struct KeyRingLines: Sendable {
             let lifetime = max(Lifetimes.nonceSeconds, Lifetimes.emailCodeSeconds)
             return writtenAt?.advanced(bySeconds: KeyRingLines.margin + lifetime)
         }
+        /// Until when a session at the console that was opened under it may be live.
+        package var consoleSessionsUntil: Timestamp? {
+            writtenAt?.advanced(bySeconds: KeyRingLines.margin + Lifetimes.consoleSessionSeconds)
+        }
         /// Until when a cursor of the feed that was made under it may be followed, where events are kept for so many days.
         package func cursorsUntil(keepingDays days: Int) -> Timestamp? {
             writtenAt?.advanced(bySeconds: KeyRingLines.margin + Int64(days) * 86_400)

@@ -78,12 +78,15 @@ extension KeyRingLines.Use {
     /// - Parameter days: for how many the feed keeps them.
     fileprivate func lines(keepingEvents days: Int) -> [String] {
         var lines: [String] = []
-        if let writtenAt, let codesUntil, let cursorsUntil = cursorsUntil(keepingDays: days) {
+        if let writtenAt, let codesUntil, let consoleSessionsUntil,
+            let cursorsUntil = cursorsUntil(keepingDays: days)
+        {
             lines.append("line \(keyID): was the first one until \(writtenAt.rfc3339), and is needed for")
             if let sessionsUntil {
                 lines.append("  the refresh tokens of \(sessions) sessions, until \(sessionsUntil.rfc3339)")
             }
             lines.append("  nonces and mailed codes, until \(codesUntil.rfc3339)")
+            lines.append("  sessions at the console, until \(consoleSessionsUntil.rfc3339)")
             lines.append("  cursors of the feed, until \(cursorsUntil.rfc3339)")
             if let guessesUntil {
                 lines.append(

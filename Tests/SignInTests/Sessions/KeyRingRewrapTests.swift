@@ -236,6 +236,7 @@ import Testing
         #expect(before.seals == 1)
         // A minute for the notes that came in between, and ten for the code that was mailed last.
         #expect(before.codesUntil == lastWritten.advanced(bySeconds: 660))
+        #expect(before.consoleSessionsUntil == lastWritten.advanced(bySeconds: 60 + 8 * 3_600))
         // A session that was refreshed needs it no more.
         _ = try await fixture.service(keyRing: rings.both).sessions.refresh(kim.session.refreshToken, by: fixture.call)
         #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.sessions) == [1])

@@ -3,7 +3,7 @@ import functools
 import json
 import time
 
-from gallery import linking_url
+from gallery import linking_url, parameters
 from keyboard import ByKeyboard
 from stack import APPLE_CLIENT, GOOGLE_CLIENT, LinkingClient
 from visitor import Visitor
@@ -153,11 +153,13 @@ class Person:
             f"SELECT count(*) FROM identities WHERE identity_id = '{self.identity_id}' AND blocked_at IS NOT NULL", "1")
 
     def link(self, browser, client):
-        """Links the account to a service, in a browser."""
+        """Links the account to a service, in a browser. The service takes its tokens: a code alone is no link for long."""
         visitor = Visitor(browser, self.stack)
         visitor.page.goto(linking_url(client, self.stack))
         visitor.sign_in(self.name, self.provider)
-        visitor.click("button[name=consent][value=allow]")
+        page = visitor.click("button[name=consent][value=allow]")
+        page.wait_for_url(f"{client.redirect_uri}?**")
+        client.redeem(parameters(page.url)["code"])
         visitor.close()
 
 

@@ -556,8 +556,17 @@ def console_by_keyboard_alone(browser, stack):
     assert not found, "\n".join(found)
 
 
+# The pages of `walk` that say that there is no such thing.
+ABSENT = "account-deleted", "refused"
+
+
 def walk(visitor, there, see):
     """Calls `see` with the name of each page while it is open."""
+
+    def answered(name, status=200):
+        assert visitor.response.status == status, (name, visitor.page.url, visitor.response.status)
+        see(name)
+
     hostile, blocked = there["hostile"], there["blocked"]
     paths = {
         "overview": "/console/", "overview-followed": "/console/?follow=1",
@@ -587,23 +596,24 @@ def walk(visitor, there, see):
     } | {f"act-{name}-webhook": f"/console/webhooks/crm/{name}" for name in ("test", "pause", "resume", "replay")}
     for name, path in paths.items():
         visitor.open(path)
-        see(name)
+        answered(name, 404 if name in ABSENT else 200)
     visitor.open(f"{hostile.path}/disable")
     visitor.page.get_by_label("Reason").evaluate("field => field.required = false")
     visitor.press("Disable")
-    see("act-without-reason")
+    answered("act-without-reason", 400)
     for label, path, within in (
         ("Disable", "/console/oauth-clients", "main tr:has(button:text-is('Disable')) >> nth=0"),
         ("Replay", "/console/provider-events", "main tr:has(button) >> nth=0"),
     ):
         visitor.open(path)
         visitor.press(label, within)
-        see(f"act-{label.lower()}-of-a-list")
+        answered(f"act-{label.lower()}-of-a-list")
     visitor.open("/console/accounts")
     visitor.context.clear_cookies()
     visitor.open("/console/accounts")
-    see("sign-in")
+    answered("sign-in")
     visitor.sign_in("wrong")
+    assert visitor.page.get_by_role("alert").count() == 1, visitor.page.inner_text("main")
     see("sign-in-refused")
 
 

@@ -99,10 +99,19 @@ class LinkingClient:
     SCOPES = "profile", "email", "devices.read"
 
     def __init__(self, stack, name="Acme Home", *options):
-        self.redirect_uri = stack.app.redirect_uri
+        self.service, self.redirect_uri = stack.service, stack.app.redirect_uri
         line = stack.countersign("oauth-client", "create", "--name", name, "--redirect-uri", self.redirect_uri, *options)
         answer = json.loads(line)
         self.id, self.secret = answer["clientId"], answer["clientSecret"]
+
+    def redeem(self, code):
+        """The tokens for a code that a browser brought."""
+        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": self.redirect_uri,
+                "client_id": self.id, "client_secret": self.secret}
+        with urllib.request.urlopen(
+            f"{self.service}/oauth/token", urllib.parse.urlencode(form).encode(), timeout=TIMEOUT
+        ) as answer:
+            return json.load(answer)
 
 
 class Stack:

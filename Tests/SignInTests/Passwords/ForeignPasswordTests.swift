@@ -184,6 +184,22 @@ import Testing
     }
 
     @Test(.fixture(SignInFixture.self))
+    func `an imported password opens no session where another one has taken its place meanwhile`() async throws {
+        try await fixture.register("kim@example.com")
+        try await Self.give(Self.bcrypt.hash, to: "kim@example.com", in: fixture.database)
+        let sessions = try await fixture.count("sessions")
+        let changed = try await fixture.passwordHasher.hash(SignInFixture.password, by: fixture.call)
+        let signingIn = try await fixture.interleave { transaction in
+            try await transaction.execute("UPDATE accounts SET password_hash = \(changed.text)")
+        } with: {
+            try await fixture.signIn("kim@example.com", password: Self.bcrypt.password)
+        }
+        try await expectFailure("invalidCredentials") { try await signingIn.value }
+        #expect(try await fixture.count("sessions") == sessions)
+        #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == changed.text)
+    }
+
+    @Test(.fixture(SignInFixture.self))
     func `what bcrypt has not read of a password is not asked for afterwards`() async throws {
         try await fixture.register("kim@example.com")
         try await Self.give(Self.hashOfLong, to: "kim@example.com", in: fixture.database)

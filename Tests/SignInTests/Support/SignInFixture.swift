@@ -162,23 +162,6 @@ struct SignInFixture: ServiceFixture {
             linkTicket: ticket.linkTicket, credential: credential, replacing: replacing, by: call)
     }
 
-    /// Runs `call` while a transaction holds what `change` changes, and commits as soon as the call waits for it.
-    ///
-    /// - Parameter check: is run before the commit, while the call waits.
-    func interleave<Value: Sendable>(
-        _ change: @escaping @Sendable (Transaction) async throws -> Void,
-        with call: @escaping @Sendable () async throws -> Value,
-        then check: @escaping @Sendable (Transaction) async throws -> Void = { _ in }
-    ) async throws -> Task<Value, any Error> {
-        try await database.transaction { transaction in
-            try await change(transaction)
-            let task = Task { try await call() }
-            try await transaction.awaitWaiter()
-            try await check(transaction)
-            return task
-        }
-    }
-
     /// Expects a call to be refused whose session ends while it waits for its account.
     func expectEndedMeanwhile<Value: Sendable>(
         sourceLocation: SourceLocation = #_sourceLocation, _ call: @escaping @Sendable () async throws -> Value

@@ -21,6 +21,7 @@ struct WebFixture: ServiceFixture {
     static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
     let base: LifeCycleFixture
+    private let google: GoogleProvider
     let service: SignInService
     let web: WebSignIn
     let browser: BrowserSecret
@@ -55,19 +56,38 @@ struct WebFixture: ServiceFixture {
         }
         var rules = base.google.configuration
         rules.hostedDomains = hostedDomains
-        let google = GoogleProvider(configuration: rules, keys: base.google.keys)
-        self.base = base
-        browser = try .fresh()
-        service = base.service(
-            google: google,
-            endpoints: TokenEndpoints(
-                apple: base.endpoints.apple, google: LifeCycleFixture.googleEndpoint(google, of: base.sandbox))
+        try self.init(
+            base, google: GoogleProvider(configuration: rules, keys: base.google.keys), browser: .fresh()
         ) { configuration in
             configuration.mailLanguages = ["en"]
             configuration.web = Self.configuration(at: base.sandbox, hostedDomains: hostedDomains)
             configure(&configuration)
         }
+    }
+
+    private init(
+        _ base: LifeCycleFixture, google: GoogleProvider, browser: BrowserSecret,
+        _ configure: (inout SignInService.Configuration) -> Void
+    ) throws {
+        self.base = base
+        self.google = google
+        self.browser = browser
+        service = base.service(
+            google: google,
+            endpoints: TokenEndpoints(
+                apple: base.endpoints.apple, google: LifeCycleFixture.googleEndpoint(google, of: base.sandbox)),
+            configure)
         web = try #require(service.web)
+    }
+
+    /// The same browser, after the operator has configured the way in differently.
+    func reconfigured(_ change: (inout WebSignIn.Configuration) -> Void) throws -> WebFixture {
+        var changed = web.configuration
+        change(&changed)
+        return try WebFixture(base, google: google, browser: browser) { configuration in
+            configuration = service.configuration
+            configuration.web = changed
+        }
     }
 
     private static func configuration(at sandbox: Sandbox, hostedDomains: [String]) -> WebSignIn.Configuration {
@@ -120,9 +140,15 @@ struct WebFixture: ServiceFixture {
     func appleAnswer(
         _ flow: WebFlow, _ person: String = "kim", action: String = "continue", name: (String, String)? = nil
     ) async throws -> AppleAnswer {
+        try await appleAnswer(at: try await start(.apple, flow), person, action: action, name: name)
+    }
+
+    /// - Parameter url: of the page.
+    func appleAnswer(
+        at url: String, _ person: String = "kim", action: String = "continue", name: (String, String)? = nil
+    ) async throws -> AppleAnswer {
         let fields = name.map { [("givenName", $0.0), ("familyName", $0.1)] } ?? []
-        let answer = try await base.sandbox.authorize(
-            at: try await start(.apple, flow), person: person, action: action, fields: fields)
+        let answer = try await base.sandbox.authorize(at: url, person: person, action: action, fields: fields)
         #expect(answer.isForm)
         return AppleAnswer(
             state: try #require(answer["state"]), code: answer["code"], idToken: answer["id_token"],
@@ -142,8 +168,14 @@ struct WebFixture: ServiceFixture {
     func googleAnswer(
         _ flow: WebFlow, _ person: String = "kim", action: String = "continue"
     ) async throws -> GoogleAnswer {
-        let answer = try await base.sandbox.authorize(
-            at: try await start(.google, flow), person: person, action: action)
+        try await googleAnswer(at: try await start(.google, flow), person, action: action)
+    }
+
+    /// - Parameter url: of the page.
+    func googleAnswer(
+        at url: String, _ person: String = "kim", action: String = "continue"
+    ) async throws -> GoogleAnswer {
+        let answer = try await base.sandbox.authorize(at: url, person: person, action: action)
         return GoogleAnswer(
             state: try #require(answer["state"]), code: answer["code"], issuer: answer["iss"], error: answer["error"])
     }

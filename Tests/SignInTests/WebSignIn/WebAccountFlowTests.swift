@@ -118,6 +118,30 @@ import Testing
         #expect(try await fixture.session(try step.cookie)?.accountID == account.account.id)
     }
 
+    @Test func `an identity that is moved while it proves the account that was shown binds to none`() async throws {
+        // Apple's word alone gave the account its address.
+        _ = try await fixture.base.account(.apple)
+        let other = try await fixture.register("lee@example.com").account.id
+        let sessions = try await fixture.count("sessions WHERE ended_at IS NULL")
+        let flow = try await fixture.openAccountFlow()
+        #expect(try await fixture.sign(in: flow, at: .google).link.required.provers == [.apple])
+        let url = try await fixture.web.startProof(by: .apple, in: fixture.reference(flow), by: fixture.call)
+        let answer = try await fixture.appleAnswer(at: url)
+        let proving = try await fixture.interleave { transaction in
+            try await transaction.execute("UPDATE identities SET account_id = \(other) WHERE provider = 'apple'")
+        } with: {
+            try await fixture.finish(answer)
+        }
+        guard case .unproven(let page, .refused(.invalidCredentials)) = try await proving.value else {
+            return #expect(Bool(false))
+        }
+        #expect(page.status == .linking)
+        #expect(try await fixture.count("identities WHERE provider = 'google'") == 0)
+        // That of the proof has ended.
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == sessions)
+        #expect(try await fixture.count("web_sessions") == 0)
+    }
+
     @Test func `a person who gives the link up chooses once more`() async throws {
         let flow = try await fixture.openAccountFlow()
         let (_, link) = try await fixture.sign(in: flow, at: .apple).link
@@ -224,5 +248,51 @@ import Testing
         }
         #expect(try await fixture.session(cookie) == nil)
         #expect((try await fixture.session(other) != nil) == (ending == .signOut))
+    }
+
+    // MARK: Linking another identity
+
+    /// Sends the browser of a session to Google: where it is sent, and the flow by which it comes back.
+    private func startLinking(_ cookie: WebSessionSecret) async throws -> (url: String, flow: FlowReference) {
+        let session = try #require(try await fixture.session(cookie))
+        let url = try await fixture.web.startLinking(
+            .google, to: session, browser: fixture.browser, languages: [], by: fixture.call)
+        let flows = try await fixture.database.query(
+            "SELECT flow_id FROM web_flows WHERE sealed_errand IS NOT NULL", as: WebFlowID.self)
+        return (url, FlowReference(id: try #require(flows.first), browser: fixture.browser))
+    }
+
+    @Test(arguments: [AuthenticationMethod.password, .oneTimeCode])
+    func `a flow that is to link an identity signs nobody in`(method: AuthenticationMethod) async throws {
+        let (_, cookie) = try await Self.session(in: fixture)
+        try await fixture.register("lee@example.com")
+        let flow = try await startLinking(cookie).flow
+        let sessions = try await fixture.count("sessions")
+        if method == .password {
+            try await expectFailure("webFlowExpired") {
+                try await fixture.web.password(
+                    email: "lee@example.com", password: SignInFixture.password, in: flow, by: fixture.call)
+            }
+        } else {
+            try await fixture.web.mailCode(to: "lee@example.com", in: flow, by: fixture.call)
+            let code = try await fixture.mailedCode(.signIn, to: "lee@example.com")
+            try await expectFailure("webFlowExpired") {
+                try await fixture.web.emailCode(email: "lee@example.com", code: code, in: flow, by: fixture.call)
+            }
+        }
+        #expect(try await fixture.count("sessions") == sessions)
+        #expect(try await fixture.count("web_sessions") == 1)
+    }
+
+    @Test func `an account that is disabled meanwhile gets neither the identity nor a ticket for it`() async throws {
+        let (account, cookie) = try await Self.session(in: fixture)
+        let answer = try await fixture.googleAnswer(at: try await startLinking(cookie).url)
+        let tickets = try await fixture.count("link_tickets")
+        try await fixture.disable(account)
+        guard case .notLinked(.invalidSession?, _) = try await fixture.finish(answer) else {
+            return #expect(Bool(false))
+        }
+        #expect(try await fixture.count("identities WHERE provider = 'google'") == 0)
+        #expect(try await fixture.count("link_tickets") == tickets)
     }
 }

@@ -154,4 +154,58 @@ import Testing
         try await expectFailure("rateLimited") { try await open(20) }
         #expect(try await fixture.count("web_flows") == 20)
     }
+
+    // MARK: Another configuration meanwhile
+
+    /// What the operator has changed while the browser was at a provider.
+    enum Change: CaseIterable, Sendable {
+        case client, callback, providers
+
+        func apply(to configuration: inout WebSignIn.Configuration) {
+            switch self {
+            case .client:
+                configuration.apple?.servicesID = ProviderClientID("com.example.other.web")
+                configuration.google?.clientID = ProviderClientID("other.apps.googleusercontent.com")
+            case .callback: configuration.publicURL = "https://other.example.com"
+            case .providers: (configuration.apple, configuration.google) = (nil, nil)
+            }
+        }
+    }
+
+    @Test(arguments: Provider.allCases, Change.allCases)
+    func `an answer for another client or callback than is configured by now ends the flow, and is sent nowhere`(
+        provider: Provider, change: Change
+    ) async throws {
+        let flow = try await fixture.open()
+        let changed = try fixture.reconfigured { change.apply(to: &$0) }
+        switch provider {
+        case .apple:
+            let answer = try await fixture.appleAnswer(flow)
+            try await expectFailure("webFlowExpired") { try await changed.finish(answer) }
+        case .google:
+            let answer = try await fixture.googleAnswer(flow)
+            try await expectFailure("webFlowExpired") { try await changed.finish(answer) }
+        }
+        #expect(try await fixture.status(flow) == "failed")
+        #expect(try await fixture.sealed(flow) == [])
+        #expect(try await fixture.exchanges(at: provider).isEmpty)
+    }
+
+    @Test(arguments: [[], [WebFixture.privateURI]])
+    func `nothing is handed over where the app, or the address of it that asked, is configured no more`(
+        left: [String]
+    ) async throws {
+        try await fixture.register("lee@example.com")
+        let (toApple, here) = (try await fixture.open(), try await fixture.open())
+        let answer = try await fixture.appleAnswer(toApple)
+        let changed = try fixture.reconfigured { configuration in
+            let uris = left.compactMap(AppRedirectURI.init(registering:))
+            configuration.apps = uris.isEmpty ? [] : [WebApp(id: "lamp", name: "Lamp", redirectURIs: uris)]
+        }
+        try await expectFailure("webFlowExpired") { try await changed.finish(answer) }
+        try await expectFailure("webFlowExpired") { try await changed.enter("lee@example.com", in: here) }
+        #expect(try await fixture.count("web_flows WHERE code_hash IS NOT NULL") == 0)
+        // What Apple's code brought is ended.
+        #expect(try await fixture.base.audited(.revocationRequested) == ["service expired"])
+    }
 }

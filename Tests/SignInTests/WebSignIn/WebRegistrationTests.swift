@@ -83,6 +83,34 @@ import Testing
         #expect(try await fixture.announced() == (isClaimed ? taken : ["account.created signUp"]))
     }
 
+    @Test func `a flow for one provider alone takes neither a registration nor a new password`() async throws {
+        try await fixture.register("lee@example.com")
+        try await fixture.web.mailResetCode(
+            to: "lee@example.com", in: fixture.reference(try await fixture.openAccountFlow()), by: fixture.call)
+        let code = try await fixture.mailedCode(.resetPassword, to: "lee@example.com")
+        let mails = try await fixture.count("outbox WHERE kind = 'mail'")
+        let flow = try await fixture.open { $0.provider = ["google"] }
+        let reference = fixture.reference(flow)
+        try await expectFailure("webFlowExpired") { try await register("kim@example.com", in: flow) }
+        try await expectFailure("webFlowExpired") {
+            try await fixture.web.mailRegistrationCode(in: reference, by: fixture.call)
+        }
+        try await expectFailure("webFlowExpired") {
+            try await fixture.web.confirmRegistration(code: code, in: reference, by: fixture.call)
+        }
+        try await expectFailure("webFlowExpired") {
+            try await fixture.web.mailResetCode(to: "lee@example.com", in: reference, by: fixture.call)
+        }
+        try await expectFailure("webFlowExpired") {
+            try await fixture.web.resetPassword(
+                email: "lee@example.com", code: code, newPassword: "another good password", in: reference,
+                by: fixture.call)
+        }
+        #expect(try await fixture.count("web_registrations") == 0)
+        #expect(try await fixture.count("outbox WHERE kind = 'mail'") == mails)
+        _ = try await fixture.signIn("lee@example.com")
+    }
+
     // MARK: What fails spends nothing
 
     /// Runs a step while the database takes no flow for its person, then another time.

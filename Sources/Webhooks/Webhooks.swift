@@ -25,7 +25,7 @@ package final class Webhooks: Sendable {
     /// How long the state of an endpoint is kept that is in no configuration any more, in seconds.
     private static let absenceSeconds: Int64 = 7 * 86_400
     /// How long an endpoint stays with a process that does not renew its lease: longer than an attempt takes.
-    private static let leaseSeconds = 25
+    package static let leaseSeconds = 25
     private static let renewal = Duration.seconds(2)
 
     /// The attempts of all endpoints together that a process has under way: what its fetcher has to have places for.
@@ -42,14 +42,17 @@ package final class Webhooks: Sendable {
     private let metrics = WebhookMetrics()
     private let clock: any WallClock
     private let logger: Logger
+    private let leaseSeconds: Int
     /// The endpoints that are pushed to, or waited for.
     private let running = Mutex<Set<String>>([])
     private let isStopping = Atomic(false)
     private let ending = AsyncSignal()
 
+    /// - Parameter leaseSeconds: tests have less.
     package init(
         store: WebhookStore, feed: FeedStore, sender: WebhookSender, news: FeedNews, clock: any WallClock,
-        logger: Logger, configuration: @escaping @Sendable () -> WebhookConfiguration
+        logger: Logger, leaseSeconds: Int = Webhooks.leaseSeconds,
+        configuration: @escaping @Sendable () -> WebhookConfiguration
     ) {
         self.store = store
         self.feed = feed
@@ -57,6 +60,7 @@ package final class Webhooks: Sendable {
         self.news = news
         self.clock = clock
         self.logger = logger
+        self.leaseSeconds = leaseSeconds
         self.configuration = configuration
     }
 
@@ -131,7 +135,7 @@ package final class Webhooks: Sendable {
                 continue
             }
             do {
-                if try await store.lease(name, by: holder, seconds: Self.leaseSeconds) == .active {
+                if try await store.lease(name, by: holder, seconds: leaseSeconds) == .active {
                     try await pushLeased(name, WebhookLease(endpoint: name, holder: holder))
                 }
             } catch {
@@ -160,10 +164,10 @@ package final class Webhooks: Sendable {
             var pushers: [WebhookStreamID: WebhookPusher] = [:]
             while goesOn, !group.isCancelled, configuration().endpoints[name] != nil {
                 let asked = ContinuousClock.now
-                guard try await store.lease(name, by: lease.holder, seconds: Self.leaseSeconds) == .active else {
+                guard try await store.lease(name, by: lease.holder, seconds: leaseSeconds) == .active else {
                     break
                 }
-                leaseEnd.withLock { $0 = asked + .seconds(Self.leaseSeconds) }
+                leaseEnd.withLock { $0 = asked + .seconds(leaseSeconds) }
                 for (id, pusher) in pushers {
                     if await pusher.hasEnded { pushers[id] = nil }
                 }

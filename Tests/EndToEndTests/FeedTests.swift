@@ -154,6 +154,36 @@ import Testing
         #expect(!answer.body.contains("account.created"))
     }
 
+    @Test func `one reader more than sixty-four is not waited for, until one of them leaves`() async throws {
+        let reader = Reader(world: world, key: try await world.adminKey("feed"))
+        let end = try await reader.end()
+        var waiting: [RawConnection] = []
+        func wait() throws {
+            let connection = try RawConnection(service.privatePort)
+            connection.send(
+                """
+                GET /admin/v1/feed?after=\(end)&wait=25 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\
+                Authorization: Bearer \(reader.key)\r\n\r\n
+                """)
+            waiting.append(connection)
+        }
+        for _ in 0..<64 { try wait() }
+        // The next one, once all of them are there. Before that it may have the place of the last of them, and the first may
+        // have had their time: more come for them.
+        var next = try await reader.read("after=\(end)&wait=1")
+        while next.status == 200 {
+            for _ in 0..<4 { try wait() }
+            next = try await reader.read("after=\(end)&wait=1")
+        }
+        #expect(next.status == 503 && next.code == "temporarily_unavailable", "\(next.body)")
+        #expect(next["Retry-After"] == "5")
+        // Who does not wait needs no place.
+        #expect(try await reader.read("after=\(end)").status == 200)
+        waiting.removeFirst()
+        try await eventually("there is a place") { try await reader.read("after=\(end)&wait=1").status == 200 }
+        withExtendedLifetime(waiting) {}
+    }
+
     @Test func `behind a day that was dropped a cursor is gone, and the end of a quiet feed is not`() async throws {
         let reader = Reader(world: world, key: try await world.adminKey("feed"))
         let start = try await reader.end()

@@ -40,12 +40,14 @@ import Testing
         #expect(throws: WebhookSecret.Fault.self) { try WebhookSecret(text) }
     }
 
-    @Test func `a key whose public half is another's is refused, and one that is too short is said to be`() throws {
+    @Test func `a key whose public half is another's is refused, and one that is too short or too long`() throws {
         let one = try Ed25519PrivateKey(seed: [UInt8](repeating: 1, count: 32))
         let mixed = Data([UInt8](repeating: 2, count: 32) + one.publicKey).base64EncodedString()
         #expect(throws: WebhookSecret.Fault.malformed) { try WebhookSecret("whsk_" + mixed) }
-        let short = Data([UInt8](repeating: 2, count: 23)).base64EncodedString()
-        #expect(throws: WebhookSecret.Fault.tooShort) { try WebhookSecret("whsec_" + short) }
+        func secret(bytes: Int) -> String { "whsec_" + Data(repeating: 2, count: bytes).base64EncodedString() }
+        for bytes in [24, 64] { #expect(throws: Never.self) { try WebhookSecret(secret(bytes: bytes)) } }
+        #expect(throws: WebhookSecret.Fault.tooShort) { try WebhookSecret(secret(bytes: 23)) }
+        #expect(throws: WebhookSecret.Fault.malformed) { try WebhookSecret(secret(bytes: 65)) }
     }
 
     @Test func `the schedule is Standard Webhooks', later by a fifth at most, and as the receiver asks within bounds`()

@@ -1,5 +1,6 @@
 import Accounts
 import Curl
+import Postgres
 import Storage
 import Synchronization
 import TestSupport
@@ -88,6 +89,26 @@ import Testing
             #expect(try await held.value == 204)
             #expect(Set(fetcher.noted) == [.busy])
             #expect(world.receiver.history.requests.count == 1)
+        }
+    }
+
+    @Test func `no attempt begins that could outlast the lease`() async throws {
+        try await WebhookWorld.run { world in
+            try await world.happen(to: [AccountID(now: Timestamp(seconds: WebhookWorld.start))])
+            // Less is left at once than an attempt may take, and a second.
+            try await world.pushing(leaseSeconds: 16) {
+                var ends: Set<Timestamp> = []
+                // Renewed since the event was read.
+                while ends.count < 3 {
+                    ends.formUnion(
+                        try await world.database.query(
+                            "SELECT leased_until FROM webhook_endpoints WHERE leased_until IS NOT NULL",
+                            as: Timestamp.self))
+                    try await pollingPause()
+                }
+            }
+            #expect(world.receiver.history.requests.isEmpty)
+            try await world.pushing { _ = await world.deliveries(1) }
         }
     }
 }

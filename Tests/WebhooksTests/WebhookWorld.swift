@@ -64,13 +64,15 @@ struct WebhookWorld: Sendable {
     }
 
     func webhooks(
-        allowing networks: [String] = ["127.0.0.0/8"], fetcher: any Fetcher, timeout: Duration = WebhookSender.timeout
+        allowing networks: [String] = ["127.0.0.0/8"], fetcher: any Fetcher, timeout: Duration = WebhookSender.timeout,
+        leaseSeconds: Int = Webhooks.leaseSeconds
     ) throws -> Webhooks {
         let endpoint = try endpoint
         let sender = WebhookSender(
             fetcher: fetcher, targets: try #require(WebhookTargets(allowing: networks)), clock: clock, timeout: timeout)
         return Webhooks(
             store: store, feed: feed, sender: sender, news: news, clock: clock, logger: .silent,
+            leaseSeconds: leaseSeconds,
             configuration: { [schedule] in WebhookConfiguration(endpoints: [endpoint], schedule: schedule) })
     }
 
@@ -81,11 +83,13 @@ struct WebhookWorld: Sendable {
     ///   - timeout: of an attempt.
     func pushing(
         processes: Int = 1, allowing networks: [String] = ["127.0.0.0/8"], through given: (any Fetcher)? = nil,
-        timeout: Duration = WebhookSender.timeout, _ body: () async throws -> Void
+        timeout: Duration = WebhookSender.timeout, leaseSeconds: Int = Webhooks.leaseSeconds,
+        _ body: () async throws -> Void
     ) async throws {
         try await withFetcher { fetcher in
             let pushers = try (0..<processes).map { _ in
-                try webhooks(allowing: networks, fetcher: given ?? fetcher, timeout: timeout)
+                try webhooks(
+                    allowing: networks, fetcher: given ?? fetcher, timeout: timeout, leaseSeconds: leaseSeconds)
             }
             let running = pushers.map { pusher in Task { await pusher.run() } }
             try await closing {

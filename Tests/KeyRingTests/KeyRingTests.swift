@@ -27,6 +27,13 @@ import Testing
         #expect(edited.current(for: .grants).keyID == "b")
     }
 
+    @Test func `an id has 32 bytes at most`() throws {
+        let id = String(repeating: "a", count: 32)
+        #expect(try KeyRing(parsing: "\(id) \(KeyRingTests.key(1))").current(for: .grants).keyID == id)
+        let error = #expect(throws: KeyRingError.self) { try KeyRing(parsing: "\(id)a \(KeyRingTests.key(1))") }
+        #expect(error?.description.hasPrefix("line 1 of the key ring: an id is 1 to 32 ") == true)
+    }
+
     @Test func `each purpose has a key of its own`() throws {
         let ring = try KeyRing(parsing: "a \(KeyRingTests.key(1))")
         let keys = Set(KeyRing.Purpose.allCases.map { ring.current(for: $0).bytes })

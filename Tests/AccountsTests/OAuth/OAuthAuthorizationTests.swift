@@ -99,6 +99,14 @@ private let requests = Result { try DataFile("requests.tsv").rows }
         #expect(Self.outcome(Self.query(["scope": ["profile"]]), client) == "invalid_scope s")
     }
 
+    @Test func `a state has 2048 bytes at most`() throws {
+        let state = String(repeating: "ä", count: 1_024)
+        #expect(
+            Self.outcome(Self.query(["state": [state]]), try Self.client()) == "accept profile email devices.read")
+        #expect(
+            Self.outcome(Self.query(["state": [state + "s"]]), try Self.client()) == "invalid_request \(state)s")
+    }
+
     @Test func `a client that must use PKCE is refused without it`() throws {
         let client = try Self.client(requiresPKCE: true)
         #expect(Self.outcome(Self.query(), client) == "invalid_request s")

@@ -184,6 +184,29 @@ import Testing
         #expect(try await world.count("SELECT count(*) FROM oauth_chains") == 0)
     }
 
+    @Test(.oauthWorld)
+    func `an identity that is blocked while its tokens are made gets none, and is not found from then on`() async throws
+    {
+        let client = try await world.linkingClient()
+        _ = try await world.signedInBrowser("blocked")
+        let token = try await assertion("blocked")
+        #expect(try await ask("check", client, token).status == 200)
+        try await scratch.withPool { database in
+            let asking = try await database.transaction { transaction in
+                _ = try await transaction.execute("SELECT FROM accounts FOR UPDATE")
+                let asking = Task { try await retryWhenLate { try await ask("get", client, token) } }
+                try await eventually("a link that waits") { try await transaction.isWaitedFor() }
+                _ = try await transaction.execute("UPDATE identities SET blocked_at = now()")
+                return asking
+            }
+            let answer = try await asking.value
+            #expect(answer.status == 401)
+            #expect(answer.json?["error"]?.string == "linking_error", "\(answer.text)")
+        }
+        #expect(try await world.count("SELECT count(*) FROM oauth_chains") == 0)
+        try await expect(client, try await assertion("blocked"), check: false, get: false, create: false)
+    }
+
     @Test func `an account that is disabled is not found, and stays as it is`() async throws {
         let client = try await world.linkingClient()
         _ = try await world.signedInBrowser("banned")

@@ -53,7 +53,7 @@ enum WalkRecord {
         for (type, requestID, occurrences) in rows {
             summed[type, default: 0] += occurrences - (requestID == nil ? 0 : 1)
         }
-        return changes.filter { change in
+        let missing = changes.filter { change in
             if change.kinds.contains(where: { recorded.contains("\($0.rawValue) \(change.requestID)") }) {
                 return false
             }
@@ -62,6 +62,17 @@ enum WalkRecord {
             }
             summed[sum, default: 0] -= 1
             return false
-        }.map { "no audit record of \($0.kinds[0].rawValue) by \($0.requestID)" }
+        }
+        var sentences: [String] = []
+        for change in missing {
+            let left = try await database.query(
+                "SELECT type, created_at FROM audit_events WHERE request_id = \(change.requestID)",
+                as: String.self, Timestamp.self)
+            let rows = left.map { "\($0) at \($1.rfc3339)" }.joined(separator: ", ")
+            sentences.append(
+                "no audit record of \(change.kinds[0].rawValue) by \(change.requestID) since \(since.rfc3339)"
+                    + (rows.isEmpty ? "" : ", which left \(rows)"))
+        }
+        return sentences
     }
 }

@@ -80,7 +80,7 @@ import Testing
         try await WalkWorld.run(WalkPolicy.all[0]) { world in
             let change = WalkChange(requestID: "walk-0-1", kinds: [.accountCreated])
             let missing = try await WalkRecord.missing([change], in: world.database, since: world.clock.now())
-            #expect(missing == ["no audit record of account_created by walk-0-1"])
+            #expect(missing.count == 1 && missing[0].hasPrefix("no audit record of account_created by walk-0-1 since"))
             for _ in 1...2 {
                 world.memory.spent(ticket: "ticket")
                 world.memory.used(code: EmailCodeID(now: world.clock.now()))

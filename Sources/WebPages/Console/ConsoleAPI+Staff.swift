@@ -16,11 +16,10 @@ extension ConsoleAPI {
     }
 
     private func begin(_ request: Request) async throws -> Response {
+        if request.isSpeculative { return untouched(request) }
         // A page of others that loads it counts as nothing.
         let isTyped = request.header("Sec-Fetch-Site") == "none"
-        guard !request.isSpeculative, isTyped || request.isOfOurSite else {
-            return showAlone(signInPage(to: ConsolePath.root))
-        }
+        guard isTyped || request.isOfOurSite else { return showAlone(signInPage(to: ConsolePath.root)) }
         let asked = String((try request.parameterValue("to") ?? "").prefix { $0 != "?" })
         do throws(AdministrationFailure) {
             let (flow, url) = try await sessions.begin(
@@ -33,7 +32,7 @@ extension ConsoleAPI {
     }
 
     private func finish(_ request: Request) async throws -> Response {
-        if request.isSpeculative { return showAlone(signInPage(to: ConsolePath.root)) }
+        if request.isSpeculative { return untouched(request) }
         let outcome: ConsoleSessions.Return
         do throws(AdministrationFailure) {
             outcome = try await sessions.finish(
@@ -55,6 +54,11 @@ extension ConsoleAPI {
             // The cookie stays: the flow that it binds is not over.
             return refused(Self.sentence(on: .flow), Self.problem(of: .flow))
         }
+    }
+
+    /// The answer to a request that must have no effect. Browsers drop a refusal that they have prefetched, and ask again.
+    private func untouched(_ request: Request) -> Response {
+        showAlone(signInPage(to: ConsolePath.root), request.isHead ? .ok : .forbidden)
     }
 
     private static func answer(in request: Request) -> StaffSignIn.Answer {

@@ -35,7 +35,7 @@ extension WebAPI {
 
     private func authorize(_ request: Request) async throws -> Response {
         let values = try request.queryValues(judgesValues: true)
-        guard !request.isSpeculative else { return untouched }
+        guard !request.isSpeculative else { return untouched(request) }
         let query = AuthorizeQuery(
             app: values.all("app"), redirectURI: values.all("redirect_uri"),
             codeChallenge: values.all("code_challenge"), codeChallengeMethod: values.all("code_challenge_method"),

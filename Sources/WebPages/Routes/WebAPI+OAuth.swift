@@ -22,7 +22,7 @@ extension WebAPI {
         return [flip].compactMap(\.self) + [
             Route(.get, Self.authorizePath) { request in
                 let values = try request.queryValues(plusIsSpace: true, judgesValues: true)
-                guard !request.isSpeculative else { return untouched }
+                guard !request.isSpeculative else { return untouched(request) }
                 // A client may add a parameter of this name, which is then ignored (RFC 6749 §3.1).
                 let isOfClient = ["client_id", "response_type"].contains { !values.all($0).isEmpty }
                 guard isOfClient || values.all("flow").isEmpty else { return try await showConsent(oauth, request) }

@@ -22,7 +22,7 @@ extension WebAPI {
             },
             Route(.get, "/web/callback/apple/finish") { request in
                 guard let handle = try request.queryValues().only("h") else { throw SignInFailure.webAnswerRefused }
-                guard !request.isSpeculative else { return untouched }
+                guard !request.isSpeculative else { return untouched(request) }
                 return try await taking {
                     let step = try await signIn.finishApple(
                         handle: handle, browser: cookies.browser(of: request), by: call(of: request))
@@ -34,7 +34,7 @@ extension WebAPI {
             },
             Route(.get, "/web/callback/google") { request in
                 let answer = try googleAnswer(in: try request.queryValues())
-                guard !request.isSpeculative else { return untouched }
+                guard !request.isSpeculative else { return untouched(request) }
                 return try await taking {
                     let step = try await signIn.finishGoogle(
                         answer, browser: cookies.browser(of: request), by: call(of: request))

@@ -20,7 +20,7 @@ extension WebAPI {
 
     private func begin(_ screen: Screen, _ path: String, _ request: Request) async throws -> Response {
         try requireMail()
-        guard !request.isSpeculative else { return untouched }
+        guard !request.isSpeculative else { return untouched(request) }
         let call = call(of: request)
         guard try request.queryValues().all("flow").isEmpty else {
             let visit = try await visit(try flowReference(of: request), request)

@@ -261,9 +261,10 @@ extension WebAPI {
         return response
     }
 
-    /// The answer to a request that must have no effect.
-    var untouched: Response {
-        var response = Response.empty()
+    /// The answer to a request that must have no effect. What a browser has prefetched it shows at the click, where 204 leaves
+    /// it on the page that it is on; a refusal it drops, and asks again.
+    func untouched(_ request: Request) -> Response {
+        var response = Response.empty(request.isHead ? .noContent : .forbidden)
         response.headers = headers.fields()
         return response
     }

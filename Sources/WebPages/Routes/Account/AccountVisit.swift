@@ -71,7 +71,7 @@ extension WebAPI {
         _ request: Request, for act: AccountAct?, isFresh: Bool = false,
         _ page: (AccountVisit) async throws -> any WebPage
     ) async throws -> Response {
-        guard !request.isSpeculative else { return untouched }
+        guard !request.isSpeculative else { return untouched(request) }
         return try await visit(request, for: act, isFresh: isFresh) { visit in
             response(account: try await page(visit), to: request)
         }

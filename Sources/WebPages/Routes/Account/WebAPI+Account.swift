@@ -67,7 +67,7 @@ extension WebAPI {
     }
 
     private func showSignedOut(_ request: Request) async throws -> Response {
-        guard !request.isSpeculative else { return untouched }
+        guard !request.isSpeculative else { return untouched(request) }
         let account = AccountPath.account.naming(uiLocales(of: request))
         guard try await signIn.sessions.session(of: cookies.session(of: request), by: call(of: request)) == nil else {
             return redirect(to: account, isIsolated: true)

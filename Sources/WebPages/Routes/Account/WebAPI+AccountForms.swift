@@ -125,7 +125,7 @@ extension WebAPI {
     // MARK: Password
 
     private func showPassword(_ request: Request) async throws -> Response {
-        guard !request.isSpeculative else { return untouched }
+        guard !request.isSpeculative else { return untouched(request) }
         return try await visit(request, for: .changePassword, isFresh: false) { visit in
             // What there is proves the person; a first password needs a fresh sign-in.
             guard !visit.account.hasPassword else {

@@ -17,7 +17,7 @@ extension WebAPI {
             },
             Route(.post, "/web/account/link/{provider}") { request in try await startLinking(request) },
             Route(.get, AccountPath.unlink, priority: .reading) { request in
-                guard !request.isSpeculative else { return untouched }
+                guard !request.isSpeculative else { return untouched(request) }
                 return try await ask(about: Unlinking(try request.queryValues()), request)
             },
             Route(.post, AccountPath.unlink, priority: .revoking) { request in try await takeUnlinking(request) },

@@ -27,7 +27,7 @@ package struct OAuthRedirectURI: ExactString {
 
     /// What `form-action` has to allow for a form that ends there.
     package var formActionSource: String {
-        AppRedirectURI(registering: text)?.formActionSource(for: text) ?? "'none'"
+        AppRedirectURI(registering: text)?.formActionSource ?? "'none'"
     }
 }
 

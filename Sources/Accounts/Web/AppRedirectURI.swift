@@ -18,8 +18,6 @@ package struct AppRedirectURI: Hashable, Sendable {
     package let kind: Kind
     /// `scheme://host`, without the port, or `scheme:`.
     private let base: String
-    /// `:port`, or empty.
-    private let port: String
     /// What follows the authority.
     private let rest: String
 
@@ -41,17 +39,15 @@ package struct AppRedirectURI: Hashable, Sendable {
         self.rest = String(decoding: rest, as: UTF8.self)
         switch scheme {
         case "https", "http":
-            guard let (host, port) = Self.hostAndPort(authority) else { return nil }
+            guard let host = Self.host(of: authority) else { return nil }
             let isLoopback = host == "127.0.0.1" || host == "[::1]"
             guard scheme == "https" ? Self.isDomainName(host) : isLoopback else { return nil }
             kind = scheme == "https" ? .https : .loopback
             base = "\(scheme)://\(host)"
-            self.port = port
         default:
             guard scheme.utf8.contains(UInt8(ascii: ".")) else { return nil }
             kind = .privateScheme(scheme)
             base = "\(scheme):"
-            port = ""
         }
     }
 
@@ -65,14 +61,15 @@ package struct AppRedirectURI: Hashable, Sendable {
         return base.hasSameBytes(as: other.base) && rest.hasSameBytes(as: other.rest)
     }
 
-    /// The source of `form-action` (CSP 3 §6.4.1) that lets a form of ours end at a URI that matches.
-    package func formActionSource(for requested: String) -> String {
+    /// The source of `form-action` (CSP 3 §6.4.1) that lets a form of ours end at a URI that matches. Browsers hold all
+    /// redirects that follow a form to the list, those of the app too, which may lead on from its URI to another origin
+    /// (RFC 6749 §3.1.2.5): of a web address it is the scheme alone.
+    package var formActionSource: String {
         switch kind {
-        case .https: base + port
+        case .https: "https:"
+        // It allows https as well.
+        case .loopback: "http:"
         case .privateScheme: base
-        case .loopback:
-            // No source list matches an IPv6 address.
-            base.hasSuffix("]") ? "http:" : base + (AppRedirectURI(registering: requested)?.port ?? port)
         }
     }
 
@@ -89,7 +86,8 @@ package struct AppRedirectURI: Hashable, Sendable {
 
     private static func endsAuthority(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") }
 
-    private static func hostAndPort(_ authority: ArraySlice<UInt8>) -> (host: String, port: String)? {
+    /// The host of an authority, whose port may follow.
+    private static func host(of authority: ArraySlice<UInt8>) -> String? {
         let text = String(decoding: authority, as: UTF8.self)
         let hostEnd: String.Index
         if text.hasPrefix("[") {
@@ -100,7 +98,7 @@ package struct AppRedirectURI: Hashable, Sendable {
         }
         let port = text[hostEnd...]
         guard port.isEmpty || isPort(port.dropFirst()) && port.first == ":" else { return nil }
-        return (String(text[..<hostEnd]), String(port))
+        return String(text[..<hostEnd])
     }
 
     private static func isPort(_ digits: Substring) -> Bool {

@@ -63,7 +63,7 @@ package struct AppReturn: Hashable, Sendable {
         uri = URIQuery.appending(parameters, to: requested)
         appName = app.name
         kind = registered.kind
-        formActionSource = registered.formActionSource(for: requested)
+        formActionSource = registered.formActionSource
         self.languages = languages
     }
 }

@@ -20,7 +20,8 @@ package struct WebFlow: Sendable {
     /// The `ui_locales` of the request.
     package let languages: [String]
     package let loginHint: String?
-    /// What `form-action` has to allow beside `'self'`: the providers' origins, and the app's target.
+    /// What `form-action` has to allow beside `'self'`: the providers' origins, and what the redirect URI asks
+    /// for.
     package let formActionSources: [String]
     /// What the person has to choose, when the status is `linking`.
     package let link: LinkRequired?

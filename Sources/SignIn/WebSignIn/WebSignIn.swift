@@ -243,9 +243,9 @@ package final class WebSignIn: Sendable {
             kind = .oauth(request.authorization, client: request.clientName)
             if let source = request.formActionSource { sources.append(source) }
         case .app:
-            let (app, registered, requested) = try self.app(of: flow)
+            let (app, registered, _) = try self.app(of: flow)
             kind = .app(name: app.name, registered.kind)
-            sources.append(registered.formActionSource(for: requested))
+            sources.append(registered.formActionSource)
         }
         var link = link
         // Its person may have come back from a provider by themselves.

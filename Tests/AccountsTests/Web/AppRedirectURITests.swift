@@ -36,13 +36,10 @@ private let compared = Result { try DataFile("compared-uris.tsv").rows }
     }
 
     @Test(arguments: [
-        ("https://lamp.example.com/cb?a=1", "https://lamp.example.com/cb?a=1", "https://lamp.example.com"),
-        ("https://lamp.example.com:8443/cb", "https://lamp.example.com:8443/cb", "https://lamp.example.com:8443"),
-        ("http://127.0.0.1/cb", "http://127.0.0.1:4711/cb", "http://127.0.0.1:4711"),
-        ("http://[::1]/cb", "http://[::1]:4711/cb", "http:"),
-        ("com.example.lamp:/cb", "com.example.lamp:/cb", "com.example.lamp:"),
-    ]) func `a form may end at the target`(registered: String, requested: String, source: String) throws {
-        let uri = try #require(AppRedirectURI(registering: registered))
-        #expect(uri.formActionSource(for: requested) == source)
+        ("https://lamp.example.com/cb?a=1", "https:"), ("https://lamp.example.com:8443/cb", "https:"),
+        ("http://127.0.0.1/cb", "http:"), ("http://[::1]:4711/cb", "http:"),
+        ("com.example.lamp:/cb", "com.example.lamp:"),
+    ]) func `a form may end at the target, or where that leads on to`(registered: String, source: String) throws {
+        #expect(try #require(AppRedirectURI(registering: registered)).formActionSource == source)
     }
 }

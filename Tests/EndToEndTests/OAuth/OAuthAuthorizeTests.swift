@@ -35,6 +35,22 @@ import Testing
         }
     }
 
+    @Test(arguments: ["allow", "deny"])
+    func `the address of a client may lead on to another origin`(_ decision: String) async throws {
+        let front = "https://front.example.com/linked"
+        let callback = try LoopbackServer { _ in [.respond(302, headers: [("Location", front)]), .close] }
+        let client = try await world.linkingClient(
+            ["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)
+        let browser = try await world.signedInBrowser(
+            "onward-\(decision)", reaching: [Browser.origin(of: OAuthWorld.otherURI): callback.port])
+        let page = try await world.consentPage(client, browser)
+        let done = try await browser.submit(try page.consentForm(), on: page, button: decision)
+        #expect(done.blocked == nil && done.handedOver == front, "\(done.url)")
+        #expect(callback.history.requests.map(\.method) == ["GET"])
+        let word = decision == "allow" ? "code" : "error"
+        #expect(callback.history.requests.first?.target.hasPrefix("/linked?\(word)=") == true)
+    }
+
     @Test func `a person who refuses, or cancels, links nothing, and the client hears of it`() async throws {
         let (client, browser, page) = try await world.asked("refuser")
         let answer = try await world.decision("deny", on: page, browser)

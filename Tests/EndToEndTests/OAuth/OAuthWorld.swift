@@ -105,11 +105,11 @@ extension World {
     }
 
     /// A browser whose person is signed in on our pages, with an account of their own.
-    func signedInBrowser(_ person: String) async throws -> Browser {
+    func signedInBrowser(_ person: String, reaching others: [String: UInt16] = [:]) async throws -> Browser {
         try await newPerson(person, email: "\(person)@gmail.com")
         let question = try Question(try await signIn(person, with: .google))
         #expect(try await service.create(question.ticket).status == 201)
-        let browser = browser()
+        let browser = browser(reaching: others)
         try await signIn(person, with: .google, in: browser).expecting(200)
         return browser
     }

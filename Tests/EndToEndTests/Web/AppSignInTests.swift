@@ -163,4 +163,19 @@ import Testing
         #expect(back.address == uri)
         #expect(try await world.exchange(try back.code(), attempt).status == 200)
     }
+
+    @Test(arguments: [WebWorld.appLink, "http://127.0.0.1:49153/signed-in"])
+    func `the address of an app may lead on to another origin`(_ uri: String) async throws {
+        let front = "https://front.example.com/welcome"
+        let callback = try LoopbackServer { _ in [.respond(302, headers: [("Location", front)]), .close] }
+        let email = "onward-\(uri.utf8.count)@example.com"
+        #expect(try await world.register(email).status == 201)
+        let browser = world.browser(reaching: [Browser.origin(of: uri): callback.port])
+        let chooser = try await world.chooser(try AppAttempt(redirectURI: uri), browser)
+        let (page, form) = try await world.screen("/web/password", from: chooser, browser)
+        let done = try await browser.submit(form, on: page, typed: ["email": email, "password": World.password])
+        #expect(done.blocked == nil && done.handedOver == front, "\(done.url)")
+        #expect(callback.history.requests.map(\.method) == ["GET"])
+        #expect(callback.history.requests.first?.target.hasPrefix("/signed-in?code=") == true)
+    }
 }

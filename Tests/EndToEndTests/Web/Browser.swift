@@ -298,7 +298,8 @@ final class Browser: Sendable {
         return sources.contains { source in
             switch source {
             case "'self'": origin == Self.origin(of: page)
-            case _ where source.hasSuffix(":"): url.hasPrefix(source)
+            case _ where source.hasSuffix(":"):
+                url.hasPrefix(source) || source == "http:" && url.hasPrefix("https:")
             // Chromium's matching knows no address in brackets.
             default: origin == source && !origin.contains("[")
             }

@@ -114,12 +114,16 @@ struct AppAnswer: Sendable {
 // MARK: What people and apps do
 
 extension World {
-    /// - Parameter address: the client's; one of a network of its own by default.
-    func browser(languages: String? = "en", address: String? = nil) -> Browser {
+    /// - Parameters:
+    ///   - address: the client's; one of a network of its own by default.
+    ///   - others: the ports of further origins that answer.
+    func browser(
+        languages: String? = "en", address: String? = nil, reaching others: [String: UInt16] = [:]
+    ) -> Browser {
         let sandboxPort = sandbox.url.split(separator: ":").last.flatMap { UInt16($0) } ?? 0
+        let ports = [WebWorld.publicURL: service.port, service.url: service.port, sandbox.url: sandboxPort]
         return Browser(
-            ports: [WebWorld.publicURL: service.port, service.url: service.port, sandbox.url: sandboxPort],
-            languages: languages, address: address)
+            ports: ports.merging(others) { $1 }, languages: languages, address: address)
     }
 
     /// The app opens the page on which a person chooses how to sign in.

@@ -52,7 +52,7 @@ extension LinkRequired {
     }
 
     /// The shown account's other identity of the ticket's own provider, which *bind* would have to replace.
-    var conflicting: Identity? {
+    package var conflicting: Identity? {
         guard case .identity(let own) = person else { return nil }
         return holder?.account.identity(besides: own.key)
     }

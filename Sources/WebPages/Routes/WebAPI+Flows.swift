@@ -18,6 +18,8 @@ extension WebAPI {
         case bind
         /// After a right code: whether the account that is shown is the person's.
         case confirm
+        /// After a proof at a provider: whether another identity of the account is replaced.
+        case replace
     }
 
     var flowRoutes: [Route] {
@@ -72,7 +74,11 @@ extension WebAPI {
         let page: any WebPage
         let fault = values.only("fault").flatMap(FormError.init(ofRedirect:))
         if let link = flow.link {
-            page = try linkScreen(screen, visit, link, fault: fault)
+            if screen == .replace, let conflict = try conflictPage(at: values, visit, link) {
+                page = conflict
+            } else {
+                page = try linkScreen(screen, visit, link, fault: fault)
+            }
         } else if flow.status.isOpen {
             page = try chooserScreen(screen, visit, email: flow.loginHint, fault: fault)
         } else {
@@ -99,7 +105,7 @@ extension WebAPI {
             return try registerPage(visit, email: email, name: name)
         case .forgot where offersEmailCode(in: flow):
             return try forgotPage(visit, .address, email: email)
-        case .password, .email, .register, .forgot, .create, .bind, .confirm, .first, nil:
+        case .password, .email, .register, .forgot, .create, .bind, .confirm, .replace, .first, nil:
             let providers = flow.only.map { [$0] } ?? flow.providers
             return ChooserPage(
                 purpose: flow.purpose,
@@ -149,6 +155,12 @@ extension WebAPI {
             return redirect(to: flow.page(), flow: flow)
         case .confirm(let flow):
             return redirect(to: flow.page(.confirm), flow: flow)
+        case .unproven(let flow, .conflict(let existing, let prover)):
+            // A page of its own: the address at which the browser has come back is good once.
+            let question = "\(flow.page(.replace))&by=\(prover.rawValue)&existing=\(existing.id)"
+            var response = redirect(to: question, flow: flow)
+            response.problem = SignInFailure.providerAlreadyLinked(existing).problem
+            return response
         case .unproven(let flow, let reason):
             var response = redirect(to: flow.page(.bind, fault: FormError(reason)), flow: flow)
             if case .refused(let failure) = reason { response.problem = failure.problem }

@@ -132,13 +132,11 @@ extension WebAPI {
     }
 
     /// The question whether another identity of the account is replaced.
-    func conflict(
-        with existing: Identity, _ proof: ConflictPage.Proof, typed: TypedText = TypedText(), _ visit: FlowVisit
+    private func conflict(
+        with existing: Identity, _ proof: ConflictPage.Proof, typed: TypedText, _ visit: FlowVisit
     ) throws -> Response {
         guard let link = visit.flow.link else { throw SignInFailure.webFlowExpired }
-        let page = ConflictPage(
-            purpose: visit.flow.purpose, source: link.source, email: link.ownEmail, existing: HeldIdentity(existing),
-            proof: proof, replace: try bindTarget(visit, typed), keep: try visit.target("/web/link/cancel"))
+        let page = try conflictPage(with: existing, proof, typed, visit, link)
         return response(page, after: .providerAlreadyLinked(existing), in: visit)
     }
 
@@ -253,6 +251,26 @@ extension WebAPI {
     /// The providers that a browser can be sent to for a proof.
     private func provers(of link: LinkRequired) -> [Provider] {
         link.provers.filter { signIn.configuration.providers.contains($0) }
+    }
+
+    /// The question to which who has proven the account at a provider is sent. Nobody else is shown the identity: its id, which
+    /// the address names, is known to them alone.
+    ///
+    /// - Returns: `nil` where the account doesn't have it any more.
+    func conflictPage(at address: QueryValues, _ visit: FlowVisit, _ link: LinkRequired) throws -> ConflictPage? {
+        guard let existing = link.conflicting, address.only("existing") == existing.id.description,
+            let prover = provers(of: link).first(where: { $0.rawValue == address.only("by") })
+        else { return nil }
+        return try conflictPage(with: existing, .provider(prover, replacing: existing.id), TypedText(), visit, link)
+    }
+
+    private func conflictPage(
+        with existing: Identity, _ proof: ConflictPage.Proof, _ typed: TypedText, _ visit: FlowVisit,
+        _ link: LinkRequired
+    ) throws -> ConflictPage {
+        ConflictPage(
+            purpose: visit.flow.purpose, source: link.source, email: link.ownEmail, existing: HeldIdentity(existing),
+            proof: proof, replace: try bindTarget(visit, typed), keep: try visit.target("/web/link/cancel"))
     }
 
     private func bindCodePage(

@@ -26,7 +26,7 @@ extension WebAPI {
                 return try await taking {
                     let step = try await signIn.finishApple(
                         handle: handle, browser: cookies.browser(of: request), by: call(of: request))
-                    return try await arrive(step, request)
+                    return try await response(to: request, step)
                 } late: {
                     try await signIn.lateFlow(
                         ofHandle: handle, browser: cookies.browser(of: request), by: call(of: request))
@@ -38,7 +38,7 @@ extension WebAPI {
                 return try await taking {
                     let step = try await signIn.finishGoogle(
                         answer, browser: cookies.browser(of: request), by: call(of: request))
-                    return try await arrive(step, request)
+                    return try await response(to: request, step)
                 } late: {
                     try await signIn.lateFlow(
                         ofGoogle: answer.state, browser: cookies.browser(of: request), by: call(of: request))
@@ -58,15 +58,6 @@ extension WebAPI {
             guard let flow = try await late() else { throw refused }
             throw try await refusal(.flowExpired, refused.problem, flow.wayBack)
         }
-    }
-
-    /// Where a browser goes on that has come back, unless it has brought a question.
-    private func arrive(_ step: WebStep, _ request: Request) async throws -> Response {
-        guard case .unproven(let flow, .conflict(let existing, let prover)) = step,
-            let browser = cookies.browser(of: request)
-        else { return try await response(to: request, step) }
-        let visit = FlowVisit(request: request, reference: FlowReference(id: flow.id, browser: browser), flow: flow)
-        return try conflict(with: existing, .provider(prover, replacing: existing.id), visit)
     }
 
     private func start(_ provider: Provider, _ request: Request) async throws -> Response {

@@ -9,7 +9,7 @@ import time
 
 CLIENTS = 4_000
 NETWORKS = 16
-# Seconds: the longest time limit of a connection is a minute of being idle, and half of the clients get theirs when the
+# Seconds: the longest time limit of a connection is 75 s of being idle, and half of the clients get theirs when the
 # other half is gone; the rest is for the machine.
 REAPED_WITHIN = 180
 

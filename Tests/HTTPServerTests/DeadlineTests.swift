@@ -100,6 +100,11 @@ import Testing
         }
     }
 
+    @Test func `an idle connection outlives that of a proxy, which sends over it until it closes it`() {
+        // Of nginx's `keepalive_timeout` and a load balancer of AWS.
+        #expect(ServerLimits().idleDeadline > .seconds(60))
+    }
+
     @Test func `a client that does not take its answer is cut off at the write deadline`() async throws {
         try await Self.withOneConnection(\.writeDeadline, readsByItself: false) { slow in
             try await slow.send(get("/v1/large"))

@@ -12,7 +12,7 @@ import NIOHTTP1
 /// ```
 ///            first byte        end of header            end of body
 ///   waiting ───────────▶ header ───────────▶ body ───────────▶ answering ─┐
-///      ▲  10 s, then 60 s        10 s                10 s                 │ response, or a part, written: 30 s
+///      ▲  10 s, then 75 s        10 s                10 s                 │ response, or a part, written: 30 s
 ///      └──────────────────────────────────────────────────────────────────┤
 ///                                       last response: lingering ◀────────┘
 /// ```

@@ -25,8 +25,9 @@ package struct ServerLimits: Sendable {
     package var headerDeadline: Duration = .seconds(10)
     /// From the end of the header section to the end of the body.
     package var bodyDeadline: Duration = .seconds(10)
-    /// Between a response and the first byte of the next request.
-    package var idleDeadline: Duration = .seconds(60)
+    /// Between a response and the first byte of the next request. Proxies such as nginx keep an idle connection for 60 s, and
+    /// have to close it first: a request that is just on its way to a closed one is lost.
+    package var idleDeadline: Duration = .seconds(75)
     /// For the peer to receive one response, or one part of a response that is streamed.
     package var writeDeadline: Duration = .seconds(30)
     /// Silence of a peer that has its last response and has not closed the connection.

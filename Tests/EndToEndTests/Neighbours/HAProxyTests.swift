@@ -136,6 +136,28 @@ extension Neighbours {
             }
         }
 
+        @Test func `what ends TLS in front of HAProxy has no share of the connections`() async throws {
+            let server = try LoopbackServer { _ in [.respond(200), .close] }
+            let backend = (address: "127.0.0.1:\(server.port)", healthPort: String(server.port))
+            for (proxies, isExempt) in [("10.0.0.0/8", false), ("10.0.0.0/8 127.0.0.1", true)] {
+                let port = try FreePort.choose(1)[0]
+                let settings = ["COUNTERSIGN_TLS_PROXIES": proxies, "COUNTERSIGN_CONNECTIONS_PER_NETWORK": "2"]
+                try await Neighbours.haproxy(port, before: [backend, backend], settings) { haproxy in
+                    let ask = "GET /v1/account HTTP/1.1\r\nHost: a\r\n"
+                    try await eventually("HAProxy to pass requests on") {
+                        (try? await RawConnection.exchange(port, ask + "Connection: close\r\n\r\n").status) == 200
+                    }
+                    var held: [RawConnection] = []
+                    for _ in 0..<8 {
+                        let connection = try RawConnection(port)
+                        connection.send(ask + "\r\n")
+                        if await !connection.readSome().isEmpty { held.append(connection) }
+                    }
+                    #expect(isExempt ? held.count == 8 : held.count <= 2, "\(held.count); \(haproxy.log.suffix(1_000))")
+                }
+            }
+        }
+
         @Test func `where the service breaks off, or no process is ready, HAProxy answers as the service would`()
             async throws
         {

@@ -7,9 +7,11 @@ extension Neighbours {
 
     /// HAProxy with the configuration that docs/operations has for it.
     ///
-    /// - Parameter servers: the address of each process, and its port for health checks.
+    /// - Parameters:
+    ///   - servers: the address of each process, and its port for health checks.
+    ///   - settings: in its environment, besides.
     static func haproxy(
-        _ port: UInt16, before servers: [(address: String, healthPort: String)],
+        _ port: UInt16, before servers: [(address: String, healthPort: String)], _ settings: [String: String] = [:],
         _ body: (SideProcess) async throws -> Void
     ) async throws {
         var environment = ["COUNTERSIGN_BIND": "127.0.0.1:\(port)"]
@@ -17,6 +19,7 @@ extension Neighbours {
             environment["COUNTERSIGN_\(number)"] = server.address
             environment["COUNTERSIGN_\(number)_HEALTH"] = server.healthPort
         }
+        environment.merge(settings) { $1 }
         let arguments = ["-db", "-f", root.appending(path: "docs/operations/haproxy.cfg").path]
         try await SideProcess.run("/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }, body)
     }

@@ -4,8 +4,6 @@ import Primitives
 
 /// A client's credentials, by one of the two methods of RFC 6749 §2.3.1.
 package struct ClientAuthentication: Sendable {
-    /// Whether they came in the header field.
-    let usedBasic: Bool
     let clientID: String
     let secret: String
 
@@ -14,18 +12,18 @@ package struct ClientAuthentication: Sendable {
     ///   - clientID, clientSecret: of the form.
     package init(authorizations: [String], clientID: String?, clientSecret: String?) throws(OAuthFailure) {
         guard let authorization = authorizations.first else {
-            guard let clientID, let clientSecret else { throw .invalidClient(usedBasic: false) }
-            (usedBasic, self.clientID, self.secret) = (false, clientID, clientSecret)
+            guard let clientID, let clientSecret else { throw .invalidClient }
+            (self.clientID, self.secret) = (clientID, clientSecret)
             return
         }
         guard clientSecret == nil, authorizations.count == 1 else {
             throw .invalidRequest("two ways of client authentication")
         }
-        guard let (id, secret) = Self.basic(authorization) else { throw .invalidClient(usedBasic: true) }
+        guard let (id, secret) = Self.basic(authorization) else { throw .invalidClient }
         if let clientID, !clientID.hasSameBytes(as: id) {
             throw .invalidRequest("client_id differs from the one of the Authorization field")
         }
-        (usedBasic, self.clientID, self.secret) = (true, id, secret)
+        (self.clientID, self.secret) = (id, secret)
     }
 
     /// Each half is form-encoded before the whole is encoded in base64 (RFC 6749 §2.3.1).

@@ -68,7 +68,7 @@ package final class OAuthClients: Sendable {
         let isPrevious = (previous ?? Self.noHash).matches(presented.bytes)
         guard let client = found?.client, client.status == .active, isCurrent || isPrevious else {
             try await clientCall { () throws(SignInFailure) in try await guesses.noteWrong(by: call) }
-            throw .invalidClient(usedBasic: authentication.usedBasic)
+            throw .invalidClient
         }
         return client
     }

@@ -6,8 +6,7 @@ import Storage
 package enum OAuthFailure: Error, Equatable, Sendable {
     /// The text is for the client's developer: ASCII without `"` and `\`.
     case invalidRequest(String)
-    /// - Parameter usedBasic: whether the answer has to name the scheme.
-    case invalidClient(usedBasic: Bool)
+    case invalidClient
     case invalidGrant
     case unauthorizedClient
     case unsupportedGrantType

@@ -375,6 +375,8 @@ def common_headers(context, response, case):
     wrong += [name for name in ("x-request-id",) if not headers.get(name)]
     cookie = [] if path.startswith(PAGES) else ["set-cookie"]
     wrong += [name for name in (*cookie, "access-control-allow-origin") if name in headers]
+    if response.status_code == 401 and not headers.get("www-authenticate"):
+        wrong.append("www-authenticate")
     if response.status_code in (429, 503) and not headers.get("retry-after"):
         wrong.append("retry-after")
     if wrong:

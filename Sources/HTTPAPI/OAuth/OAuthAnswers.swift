@@ -37,9 +37,7 @@ enum OAuthAnswers {
         switch failure {
         case .invalidRequest(let text):
             (status, members) = (.badRequest, [("error", "invalid_request"), ("error_description", text)])
-        case .invalidClient(let usedBasic):
-            (status, members) = (.unauthorized, [("error", "invalid_client")])
-            if usedBasic { headers = [("WWW-Authenticate", "Basic realm=\"\(realm)\"")] }
+        case .invalidClient: (status, members) = (.unauthorized, [("error", "invalid_client")])
         case .invalidGrant: (status, members) = (.badRequest, [("error", "invalid_grant")])
         case .unauthorizedClient: (status, members) = (.badRequest, [("error", "unauthorized_client")])
         case .unsupportedGrantType: (status, members) = (.badRequest, [("error", "unsupported_grant_type")])
@@ -58,6 +56,8 @@ enum OAuthAnswers {
             for (name, value) in members { writer.member(name, value) }
         }
         response.headers += headers
+        // Every 401 names a scheme (RFC 9110 §15.5.2), also where the client has sent its secret in the form.
+        if status == .unauthorized { response.headers.append(("WWW-Authenticate", "Basic realm=\"\(realm)\"")) }
         response.problem = failure.problem
         return response
     }

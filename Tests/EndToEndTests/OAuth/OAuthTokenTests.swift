@@ -98,13 +98,16 @@ import Testing
         var wrong = client
         wrong.secret = "cs_" + String(repeating: "A", count: 43)
         let fields = [("grant_type", "refresh_token"), ("refresh_token", "x")]
-        for basic in [true, false] {
-            let answer = try await world.oauth("/oauth/token", wrong, fields, basic: basic).expecting(401)
-            #expect(answer.text == #"{"error":"invalid_client"}"#)
-            #expect((answer.header("WWW-Authenticate") == #"Basic realm="countersign""#) == basic)
-            #expect(answer.header("Cache-Control") == "no-store")
+        for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
+            for refused in [
+                try await world.oauth(path, wrong, fields, basic: true),
+                try await world.oauth(path, wrong, fields, basic: false), try await world.oauth(path, nil, fields),
+            ] {
+                #expect(refused.expecting(401).text == #"{"error":"invalid_client"}"#, "\(path)")
+                #expect(refused.header("WWW-Authenticate") == #"Basic realm="countersign""#, "\(path)")
+                #expect(refused.header("Cache-Control") == "no-store")
+            }
         }
-        try await world.oauth("/oauth/token", nil, fields).expecting(401)
         let both = try await world.oauth(
             "/oauth/token", client, fields + [("client_id", client.id), ("client_secret", client.secret)], basic: true)
         #expect(both.status == 400)

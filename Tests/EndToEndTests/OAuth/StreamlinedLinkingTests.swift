@@ -57,6 +57,7 @@ import Testing
         #expect(try await ask("check", client, token).status == 404)
         let refused = try await ask("get", client, token)
         #expect(refused.text == #"{"error":"linking_error","login_hint":"fresh@gmail.com"}"#)
+        #expect(refused.header("WWW-Authenticate") == #"Basic realm="countersign""#)
         let answers = try await concurrently(0..<8) { _ in try await ask("create", client, token) }
         #expect(answers.filter { $0.status == 200 }.count == 1)
         #expect(answers.filter { $0.json?["error"]?.string == "linking_error" }.count == 7)

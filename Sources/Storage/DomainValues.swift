@@ -63,7 +63,6 @@ extension Account.Status: PostgresDecodable {}
 extension Identity.Authorization: PostgresDecodable {}
 extension OutboxStatus: PostgresDecodable {}
 extension WebhookStatus: PostgresDecodable {}
-extension EmailCodePurpose: PostgresDecodable {}
 extension EmailProof: PostgresDecodable {}
 extension KnownIdentityDecision: PostgresDecodable {}
 

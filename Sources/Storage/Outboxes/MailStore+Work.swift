@@ -8,7 +8,7 @@ package struct ClaimedMail: Sendable {
     package let attempt: Int
     /// The number of attempts that failed before this one.
     package let failures: Int
-    /// `nil` for a kind that this release doesn't know: a newer one may have enqueued it.
+    /// `nil` when this release doesn't know it, or what its code is for: a newer one may have enqueued it.
     package let kind: Mail.Kind?
     package let recipient: EmailAddress?
     package let language: String
@@ -107,19 +107,22 @@ extension MailStore {
     private static func mail(_ row: PostgresRow) throws(PostgresError) -> ClaimedMail {
         let (
             id, attempt, failures, template, email, language, provider, clientName, expiresAt, knownNetwork, codeID,
-            keyID, purpose, length, codeExpiresAt, holderProof, isUnproven
+            keyID, codeFor, length, codeExpiresAt, holderProof, isUnproven
         ) = try row.decode(
             MailID.self, Int32.self, Int32.self, String.self, EmailAddress?.self, String.self, Provider?.self,
-            String?.self, Timestamp.self, Network?.self, EmailCodeID?.self, String?.self, EmailCodePurpose?.self,
+            String?.self, Timestamp.self, Network?.self, EmailCodeID?.self, String?.self, String?.self,
             EmailCode.Length.self, Timestamp?.self, EmailProof?.self, Bool.self)
+        let purpose = codeFor.flatMap(EmailCodePurpose.init(rawValue:))
+        let isCodeKnown = codeFor == nil || purpose != nil
         var code: EmailCode?
         if let email, let codeID, let keyID, let purpose, let codeExpiresAt {
             code = EmailCode(
                 id: codeID, keyID: keyID, email: email, purpose: purpose, length: length, expiresAt: codeExpiresAt)
         }
         return ClaimedMail(
-            id: id, attempt: Int(attempt), failures: Int(failures), kind: Mail.Kind(rawValue: template),
-            recipient: email, language: language, provider: provider, clientName: clientName, expiresAt: expiresAt,
+            id: id, attempt: Int(attempt), failures: Int(failures),
+            kind: isCodeKnown ? Mail.Kind(rawValue: template) : nil, recipient: email, language: language,
+            provider: provider, clientName: clientName, expiresAt: expiresAt,
             code: code, holderProof: holderProof, knownNetwork: knownNetwork, isUnproven: isUnproven)
     }
 

@@ -185,6 +185,26 @@ import Testing
         #expect(try await fixture.arrived().isEmpty)
     }
 
+    @Test func `a code for what only a newer version knows waits for one that does`() async throws {
+        for address in ["kim@example.com", "ada@example.com"] { try await fixture.addCode(to: address) }
+        try await fixture.database.execute("ALTER TABLE mailed_codes DROP CONSTRAINT mailed_codes_purpose_known")
+        try await fixture.database.execute("UPDATE mailed_codes SET purpose = 'invite'")
+        try await fixture.database.execute(
+            "UPDATE outbox SET template = 'invite_code' WHERE recipient = 'kim@example.com'")
+        #expect(try await fixture.work() == 2)
+        let rows = try await fixture.rows()
+        #expect(rows.map(\.status) == ["pending", "pending"])
+        #expect(rows.map(\.error) == ["no_template", "no_template"])
+        #expect(rows.compactMap(\.recipient).sorted() == ["ada@example.com", "kim@example.com"])
+        #expect(try await fixture.arrived().isEmpty)
+
+        try await fixture.database.execute("UPDATE mailed_codes SET purpose = 'signIn'")
+        try await fixture.database.execute("UPDATE outbox SET template = 'sign_in_code'")
+        fixture.clock.advance(by: 2)
+        #expect(try await fixture.work() == 2)
+        #expect(try await fixture.arrived().flatMap(\.recipients).sorted() == ["ada@example.com", "kim@example.com"])
+    }
+
     @Test func `a language that is no longer there is replaced by the usual one`() async throws {
         try await fixture.enqueue("password_changed", to: "kim@example.com", in: "tlh")
         try await fixture.work()

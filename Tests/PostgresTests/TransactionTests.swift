@@ -66,6 +66,24 @@ private func withTable(
         #expect(levels == [isolation.rawValue.lowercased()])
     }
 
+    /// Nothing runs it again after a serialization failure.
+    @Test(.noFixture(Database.self))
+    func `a lone statement is read committed, whatever the database and the URL say`() async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            let name = try await scratch.texts("SELECT quote_ident(current_database())")[0]
+            try await scratch.execute(
+                "ALTER DATABASE \(unsafeSQL: name) SET default_transaction_isolation = 'serializable'")
+            let separator = scratch.url.contains("?") ? "&" : "?"
+            for option in ["", separator + "options=-c%20default_transaction_isolation%3Dserializable"] {
+                try await ScratchDatabase(url: scratch.url + option).withPool(.test(poolSize: 1)) { database in
+                    let levels = try await database.query(
+                        "SELECT current_setting('transaction_isolation')", as: String.self)
+                    #expect(levels == ["read committed"], "\(option)")
+                }
+            }
+        }
+    }
+
     /// Both read before either writes, so that exactly one of them has to fail; what fails is seen at the statement or
     /// at the commit.
     private func collide(in database: Database, retries: Int) async throws {

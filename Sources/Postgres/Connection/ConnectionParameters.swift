@@ -42,13 +42,15 @@ struct ConnectionParameters: Sendable {
     }
 
     /// The settings travel in the start-up packet and not in statements, so that they are not state which a pooler in
-    /// transaction mode would have to carry. The operator's own options come behind ours and win, but for the last one.
+    /// transaction mode would have to carry. The operator's own options come behind ours and win, but for the last two.
     ///
     /// - `plan_cache_mode`: a prepared statement is planned once. By itself the server compares the cost of its one plan
     ///   with that of planning each time, and remembers the former from the day on which it first looked: a table that
     ///   was nearly empty then may be planned for ever. `Database.planningEachTime` is for statements that gain by it.
     /// - `jit`: compiling a plan takes a hundred milliseconds, and pays in scans of millions of rows, which the service has
     ///   none of. The server weighs it by the cost without the limit, and by each of the trail's partitions.
+    /// - `default_transaction_isolation`: what database or role may say of it. A lone statement, or a script, is a
+    ///   transaction of this level, and nothing runs it again after a serialization failure.
     /// - `client_min_messages`: above `warning` the server would not report that a commit was not confirmed by the
     ///   standby (``NoticeReceiver``).
     private static func options(_ configuration: Database.Configuration, _ given: String?) -> String {
@@ -66,7 +68,8 @@ struct ConnectionParameters: Sendable {
             options.append("-c \(name)=\(milliseconds)")
         }
         if let given { options.append(given) }
-        options.append("-c client_min_messages=notice")
+        // A space would end the option.
+        options += [#"-c default_transaction_isolation=read\ committed"#, "-c client_min_messages=notice"]
         return options.joined(separator: " ")
     }
 

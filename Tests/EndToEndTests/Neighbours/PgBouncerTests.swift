@@ -79,15 +79,17 @@ extension Neighbours {
         }
 
         @Test func `behind PgBouncer the role's settings are in force in place of the options`() async throws {
-            try await pooler { pooled, _ in
+            try await pooler { pooled, direct in
+                try await direct.execute("ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'")
                 try await pooled.withPool(.test(poolSize: 1, preparedStatements: false)) { database in
                     let found = try await database.query(
                         """
                         SELECT concat_ws(' ', current_setting('statement_timeout'), current_setting('lock_timeout'),
                             current_setting('idle_in_transaction_session_timeout'), current_setting('plan_cache_mode'),
-                            current_setting('jit'), current_setting('client_min_messages'))
+                            current_setting('jit'), current_setting('client_min_messages'),
+                            current_setting('transaction_isolation'))
                         """, as: String.self)
-                    #expect(found == ["10s 4s 10s force_generic_plan off notice"])
+                    #expect(found == ["10s 4s 10s force_generic_plan off notice read committed"])
                 }
             }
         }

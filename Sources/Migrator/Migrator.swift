@@ -120,7 +120,7 @@ package struct Migrator: Sendable {
                 (
                     SELECT relname::text
                     FROM pg_class
-                    WHERE relnamespace = current_schema()::regnamespace AND relname::text = ANY (\(Array(created.relations)))
+                    WHERE relnamespace = \(SQL.currentSchema) AND relname::text = ANY (\(Array(created.relations)))
                         AND NOT pg_has_role(relowner, 'USAGE')
                     ORDER BY oid
                     LIMIT 1

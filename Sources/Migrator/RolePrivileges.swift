@@ -20,7 +20,7 @@ extension Migrator {
             """
             SELECT rolsuper, EXISTS (
                 SELECT 1 FROM pg_class
-                WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+                WHERE relnamespace = \(SQL.currentSchema) AND relkind IN ('r', 'p')
                     AND pg_has_role(current_user, relowner, 'USAGE')),
                 CASE WHEN has_schema_privilege(current_user, current_schema(), 'CREATE')
                     THEN quote_ident(current_schema())
@@ -41,7 +41,7 @@ extension Migrator {
                     AND NOT has_table_privilege(pg_class.oid, privilege)
                     AND has_column_privilege(pg_class.oid, attnum, privilege))
             FROM pg_class
-            WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
+            WHERE relnamespace = \(SQL.currentSchema) AND relkind IN ('r', 'p', 'v', 'm')
             ORDER BY relname
             """, as: String.self, String.self, String.self, Bool.self, [String].self, [String].self
         ).map { name, owningTable, kind, isPartition, columns, granted in
@@ -54,7 +54,7 @@ extension Migrator {
             """
             SELECT oid::regprocedure::text, proname::text, has_function_privilege(oid, 'EXECUTE')
             FROM pg_proc
-            WHERE pronamespace = current_schema()::regnamespace
+            WHERE pronamespace = \(SQL.currentSchema)
                 AND has_function_privilege(oid, 'EXECUTE') = (prorettype = 'trigger'::regtype)
             ORDER BY proname
             """, as: String.self, String.self, Bool.self)

@@ -84,6 +84,11 @@ struct TablePrivilege: Sendable {
     }
 }
 
+extension SQL {
+    /// The schema in use. A cast reads a name as a statement does, and folds one that isn't quoted to lower case.
+    static let currentSchema: SQL = "quote_ident(current_schema())::regnamespace"
+}
+
 /// A row of `pg_class`.
 struct Relation: Sendable {
     let name: String
@@ -145,7 +150,7 @@ extension MigrationSession {
             """
             SELECT oid::regprocedure::text, proname::text, prorettype = 'trigger'::regtype
             FROM pg_proc
-            WHERE pronamespace = current_schema()::regnamespace
+            WHERE pronamespace = \(SQL.currentSchema)
             ORDER BY oid
             """, as: String.self, String.self, Bool.self)
         let names = try await connection.query(

@@ -22,12 +22,21 @@ import Testing
             down: "-- why\nDROP TABLE audit_events, things, \"Counted\"; DROP SEQUENCE thing_numbers;\n")
     ]
 
-    /// - Parameter version: up to which the migrations of this build have been applied before.
+    /// - Parameters:
+    ///   - version: up to which the migrations of this build have been applied before.
+    ///   - schema: the identifier of one to make and to use in place of `public`.
     func withRole(
-        migratedTo version: Int = 0,
+        migratedTo version: Int = 0, schema: String? = nil,
         _ body: @Sendable (_ owner: Database, _ service: Database, _ role: String) async throws -> Void
     ) async throws {
         try await ScratchDatabase.withEmbedded(to: version) { scratch, owner in
+            if let schema {
+                let name = try await scratch.texts("SELECT quote_ident(current_database())")[0]
+                // For connections that are made from now on: the owner's pool has none yet.
+                try await scratch.execute(
+                    "CREATE SCHEMA \(unsafeSQL: schema)",
+                    "ALTER DATABASE \(unsafeSQL: name) SET search_path = \(unsafeSQL: schema)")
+            }
             let role = "service \(UUID().uuidString)"
             try await owner.execute("CREATE ROLE \"\(unsafeSQL: role)\" LOGIN")
             var configuration = Database.Configuration.test(poolSize: 1)
@@ -205,6 +214,23 @@ import Testing
             let privileges = try await service.migrator(Migration.embedded).privileges()
             #expect(privileges.lacking.isEmpty)
             #expect(privileges.excess.isEmpty)
+        }
+    }
+
+    @Test func `the schema may have any name`() async throws {
+        try await withRole(schema: "\"My App\"") { owner, service, role in
+            let migrator = owner.migrator(Migration.embedded, service: ServiceRole(name: role))
+            #expect(try await migrator.plan().count == Migration.embedded.count)
+            _ = try await migrator.up()
+            let home = try await owner.query(
+                "SELECT schemaname::text FROM pg_tables WHERE tablename = 'accounts'", as: String.self)
+            #expect(home == ["My App"])
+            let privileges = try await service.migrator(Migration.embedded).privileges()
+            #expect(privileges.lacking.isEmpty)
+            #expect(privileges.excess.isEmpty)
+            #expect(!privileges.ownsTables)
+            #expect(try await owner.migrator(Migration.embedded).privileges().ownsTables)
+            try await service.execute("SELECT make_audit_partitions()")
         }
     }
 

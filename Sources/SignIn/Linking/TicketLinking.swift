@@ -79,10 +79,13 @@ package struct TicketLinking: Sendable {
     /// Links the ticket's identity to the account that the credential proves. A ticket that a mailed code made takes over
     /// the account that its person has been shown.
     ///
-    /// - Parameter replacing: whether another identity of the provider is replaced, and its authorization revoked.
+    /// - Parameters:
+    ///   - replacing: whether another identity of the provider is replaced, and its authorization revoked.
+    ///   - asking: whether a mailed code only ever leads to the question whether an account is theirs, and the ticket alone
+    ///     takes that over.
     /// - Returns: `linkRequired` when a mailed code leads into an account that has yet to be shown.
     package func bind(
-        linkTicket: String, credential: BindCredential, replacing: Bool = false, by call: Call
+        linkTicket: String, credential: BindCredential, replacing: Bool = false, asking: Bool = false, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
         try await metrics.links.counting(.bind, as: \.linkOutcomeLabel) { () throws(SignInFailure) in
             // The ticket first: it is cheap to check, a password is not.
@@ -90,7 +93,8 @@ package struct TicketLinking: Sendable {
             case .identity(let hash, let ticket):
                 do throws(SignInFailure) {
                     return .signedIn(
-                        try await proveAndSpend(ticket, hash, by: credential, replacing: replacing, by: call))
+                        try await proveAndSpend(
+                            ticket, hash, by: credential, replacing: replacing, asking: asking, by: call))
                 } catch .holderNotShown(let account) {
                     // The code was right: from now on the ticket is as good as the code.
                     try await tickets.show(account, toReaderWith: hash, by: call)
@@ -117,10 +121,11 @@ package struct TicketLinking: Sendable {
     }
 
     private func proveAndSpend(
-        _ ticket: LinkTicket, _ hash: SecretHash, by credential: BindCredential, replacing: Bool, by call: Call
+        _ ticket: LinkTicket, _ hash: SecretHash, by credential: BindCredential, replacing: Bool, asking: Bool,
+        by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         try issuer.requireSigner(by: call)
-        let ownership = try await proveOwnership(by: credential, ticket, ticketHash: hash, by: call)
+        let ownership = try await proveOwnership(by: credential, ticket, ticketHash: hash, asking: asking, by: call)
         do throws(SignInFailure) {
             return try await tickets.openSession(
                 with: ticket, hash: hash, ownership: ownership, replacing: replacing, by: call)
@@ -133,7 +138,7 @@ package struct TicketLinking: Sendable {
             switch ownership.proof {
             case .session(_, of: let id), .password(hash: _, of: let id), .shownHolder(let id):
                 emailCodes.refusals.noteDisabledAccount(id, by: call)
-            case .emailCode(let code):
+            case .emailCode(let code, takesOverShown: _):
                 emailCodes.refusals.noteDisabledAccount(with: code.email, by: call)
             case .verifiedEmail: break
             }
@@ -142,7 +147,7 @@ package struct TicketLinking: Sendable {
     }
 
     private func proveOwnership(
-        by credential: BindCredential, _ ticket: LinkTicket, ticketHash: SecretHash, by call: Call
+        by credential: BindCredential, _ ticket: LinkTicket, ticketHash: SecretHash, asking: Bool, by call: Call
     ) async throws(SignInFailure) -> ProvenOwnership {
         switch credential {
         case .ticket:
@@ -167,7 +172,8 @@ package struct TicketLinking: Sendable {
         case .emailCode(let email, let typed):
             let code = try await emailCodes.proveCode(
                 typed, for: .bind, of: EmailAddress.existing(email), ticketHash: ticketHash, by: call)
-            return ProvenOwnership(proof: .emailCode(code), authenticatedAt: call.now, methods: [.oneTimeCode])
+            return ProvenOwnership(
+                proof: .emailCode(code, takesOverShown: !asking), authenticatedAt: call.now, methods: [.oneTimeCode])
         }
     }
 

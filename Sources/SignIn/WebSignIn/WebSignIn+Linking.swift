@@ -24,8 +24,9 @@ extension WebSignIn {
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
             let (flow, ticket) = try await readLinking(reference, by: call)
+            // Who clicks twice has seen the account that the first click leads to as little as before.
             let answer = try await linking.bind(
-                linkTicket: ticket, credential: credential, replacing: replacing, by: call)
+                linkTicket: ticket, credential: credential, replacing: replacing, asking: true, by: call)
             switch answer {
             case .signedIn(let signedIn): return try await enter(flow, signedIn, by: call)
             case .linkRequired(let link): return .confirm(try await page(of: flow, link: link, by: call))

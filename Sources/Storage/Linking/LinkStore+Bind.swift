@@ -9,7 +9,9 @@ package enum BindProof: Sendable {
     /// The account's password, as the hash that it was compared with.
     case password(hash: PasswordHash, of: AccountID)
     /// A code that was mailed to the account's address, and that binding consumes.
-    case emailCode(EmailCode)
+    ///
+    /// - Parameter takesOverShown: whether it takes over an account that the ticket's person has been shown before.
+    case emailCode(EmailCode, takesOverShown: Bool)
     /// The ticket itself: it proves the mailbox of the account that its person has been shown.
     case shownHolder(AccountID)
     /// No proof: the policy binds to the account that holds the identity's address.
@@ -88,7 +90,8 @@ extension LinkStore {
         var ids: SQL =
             switch request.proof {
             case .session(_, of: let id), .password(_, of: let id), .shownHolder(let id): "SELECT \(id)"
-            case .emailCode(let code): "SELECT account_id FROM accounts WHERE email = \(code.email.text)"
+            case .emailCode(let code, takesOverShown: _):
+                "SELECT account_id FROM accounts WHERE email = \(code.email.text)"
             case .verifiedEmail:
                 "SELECT account_id FROM accounts WHERE email = \(identity.email?.candidate?.text)"
             }
@@ -118,8 +121,8 @@ extension Change.Links {
                 throw Refusal.proofNoLongerValid
             }
             id = accountID
-        case .emailCode(let code):
-            id = try await accountEntered(by: code, ticket, request)
+        case .emailCode(let code, let takesOverShown):
+            id = try await accountEntered(by: code, shown: takesOverShown ? ticket.shownHolder : nil)
         case .shownHolder(let accountID):
             guard let shown = ticket.shownHolder,
                 let account = try await AccountStore.account(accountID, in: change), shown.covers(account),
@@ -150,11 +153,11 @@ extension Change.Links {
     }
 
     /// The account that a mailed code leads into, which the code proves.
-    fileprivate func accountEntered(
-        by code: EmailCode, _ ticket: LinkTicket, _ request: BindRequest
-    ) async throws -> AccountID {
+    ///
+    /// - Parameter shown: the account that it takes over if need be.
+    fileprivate func accountEntered(by code: EmailCode, shown: ShownAccount?) async throws -> AccountID {
         do {
-            switch try await change.accounts.enter(by: code, for: .bindByCode, shown: ticket.shownHolder) {
+            switch try await change.accounts.enter(by: code, for: .bindByCode, shown: shown) {
             case .entered(let account): return account.id
             case .choose(let account): throw Refusal.holderNotShown(account)
             }

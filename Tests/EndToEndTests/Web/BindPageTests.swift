@@ -35,14 +35,21 @@ struct BindPageTests: WorldSuite {
         #expect(found == ["\(proof) 1"], sourceLocation: location)
     }
 
+    /// Has a code mailed: the page that takes it, and the code.
+    private func mailCode(
+        _ holder: DegreeHolder, _ page: Browser.Page, _ browser: Browser
+    ) async throws -> (page: Browser.Page, code: String) {
+        let asking = try page.bindForm(button: "email")
+        let ask = try await browser.submit(asking, on: page, typed: ["email": holder.email], button: "email")
+        let typing = try await browser.submit(try ask.bindForm("email"), on: ask, typed: ["email": holder.email])
+        return (typing, try await world.code(holder.mailedCodes + 1, mailedTo: holder.email))
+    }
+
     /// Has a code mailed, and types it.
     private func typeCode(
         _ holder: DegreeHolder, _ page: Browser.Page, _ browser: Browser
     ) async throws -> Browser.Page {
-        let asking = try page.bindForm(button: "email")
-        let ask = try await browser.submit(asking, on: page, typed: ["email": holder.email], button: "email")
-        let typing = try await browser.submit(try ask.bindForm("email"), on: ask, typed: ["email": holder.email])
-        let code = try await world.code(holder.mailedCodes + 1, mailedTo: holder.email)
+        let (typing, code) = try await mailCode(holder, page, browser)
         return try await browser.submit(try typing.bindForm("code"), on: typing, typed: ["code": code])
     }
 
@@ -81,6 +88,37 @@ struct BindPageTests: WorldSuite {
                 AND (password_hash IS NOT NULL OR display_name = 'Former')
             """)
         #expect(kept == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `the form of a mailed code that is sent twice leads to the question twice, and to nothing else`(
+        atOnce: Bool
+    ) async throws {
+        for number in 1...(atOnce ? 5 : 1) {
+            let (holder, page, browser) = try await bindPage(.stated, "twice-\(atOnce)-\(number)")
+            let (typing, code) = try await mailCode(holder, page, browser)
+            let form = try typing.bindForm("code")
+            let send: @Sendable (Int) async throws -> Browser.Page = { _ in
+                try await browser.submit(form, on: typing, typed: ["code": code]).expecting(200)
+            }
+            var questions: [Browser.Page] = []
+            if atOnce {
+                questions = try await concurrently(0..<2, send)
+            } else {
+                for time in 0..<2 { questions.append(try await send(time)) }
+            }
+            for question in questions {
+                #expect(question.html.text.contains("Is this your account?"), "\(question.answer.text)")
+            }
+            #expect(browser.session == nil)
+            let account = try await world.account(on: holder.device)
+            #expect(account.emailProof == "stated" && account.hasPassword)
+            #expect(account.providers == ["apple"])
+
+            let button = try questions[1].bindForm(button: "ticket")
+            let bound = try await browser.submit(button, on: questions[1], button: "ticket")
+            try await expectEntered(bound, holder, proof: "proven")
+        }
     }
 
     @Test func `who has been shown a stated account that isn't theirs makes one, as the page says`() async throws {

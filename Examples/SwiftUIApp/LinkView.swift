@@ -20,18 +20,39 @@ struct LinkView: View {
     @State private var account: ClientAccount?
     /// The proof that was right, and the other identity of this kind that stands in its way.
     @State private var conflict: (proof: BindProof, maskedEmail: String?)?
+    /// Whether a call is under way: a second tap would send it twice.
+    @State private var isSending = false
+    /// Whether the ticket is good for nothing more.
+    @State private var isOver = false
 
     var body: some View {
         VStack(spacing: 16) {
             if let failure { Text(failure) }
+            if !isOver { choices }
+            Button(isOver ? "Close" : "Cancel") {
+                send {
+                    await client.cancel(ticket)
+                    proceed(nil)
+                }
+            }
+        }
+        .disabled(isSending)
+        .task {
+            email = ticket.email ?? ""
+            if signIn == nil { await loadAccount() }
+        }
+    }
+
+    private var choices: some View {
+        VStack(spacing: 16) {
             if let conflict {
                 Text("Your account has another sign-in of this kind: \(conflict.maskedEmail ?? "without an address").")
-                Button("Replace it") { Task { await bind(conflict.proof, replacing: true) } }
+                Button("Replace it") { send { await bind(conflict.proof, replacing: true) } }
                 Button("Keep it") { self.conflict = nil }
             } else if signIn == nil {
                 Text("You’re signed in as \(account?.displayName ?? account?.email ?? "…").")
                 Text("Open this account with \(ticket.provider.rawValue) too?")
-                Button("Yes") { Task { await bind(.session) } }.disabled(account == nil)
+                Button("Yes") { send { await bind(.session) } }.disabled(account == nil)
             } else {
                 if let holder = ticket.holder { Text(ways(into: holder)) }
                 // In the server's order: its suggestion comes first.
@@ -39,21 +60,11 @@ struct LinkView: View {
                 if ticket.choices.contains(.bind) { bind }
                 if ticket.choices.dropFirst().contains(.create) { create }
             }
-            Button("Cancel") {
-                Task {
-                    await client.cancel(ticket)
-                    proceed(nil)
-                }
-            }
-        }
-        .task {
-            email = ticket.email ?? ""
-            if signIn == nil { await loadAccount() }
         }
     }
 
     private var create: some View {
-        Button("I’m new here") { Task { await makeAccount() } }
+        Button("I’m new here") { send { await makeAccount() } }
     }
 
     private var bind: some View {
@@ -61,16 +72,25 @@ struct LinkView: View {
             if ticket.provesHolder {
                 // The ticket is proof enough, also after a right code: one question is left.
                 Text("Is this your account?")
-                Button("Yes, it’s mine") { Task { await bind(.ticket) } }
+                Button("Yes, it’s mine") { send { await bind(.ticket) } }
             } else {
                 if let signIn { Button("Sign in to it", action: signIn) }
                 TextField("Your account’s address", text: $email)
                 TextField("Password", text: $password)
-                Button("Use my password") { Task { await bind(.password(email: email, password: password)) } }
-                Button("Mail me a code") { Task { await requestCode() } }
+                Button("Use my password") { send { await bind(.password(email: email, password: password)) } }
+                Button("Mail me a code") { send { await requestCode() } }
                 TextField("Code", text: $code)
-                Button("Use the code") { Task { await bind(.emailCode(email: email, code: code)) } }
+                Button("Use the code") { send { await bind(.emailCode(email: email, code: code)) } }
             }
+        }
+    }
+
+    private func send(_ call: @escaping @MainActor () async -> Void) {
+        guard !isSending else { return }
+        isSending = true
+        Task {
+            await call()
+            isSending = false
         }
     }
 
@@ -87,7 +107,10 @@ struct LinkView: View {
     }
 
     private func requestCode() async {
-        do { try await client.requestCode(to: email, for: ticket) } catch { report(error) }
+        do { try await client.requestCode(to: email, for: ticket) } catch {
+            failure = sentence(for: error)
+            if case .refused("link_ticket_expired", _, _) = error { isOver = true }
+        }
     }
 
     private func bind(_ proof: BindProof, replacing: Bool = false) async {
@@ -104,8 +127,13 @@ struct LinkView: View {
 
     private func report(_ error: SessionError) {
         failure = sentence(for: error)
+        switch error {
         // The ticket is used or has expired.
-        if case .refused("link_ticket_expired", _, _) = error { proceed(nil) }
+        case .refused("link_ticket_expired", _, _), .refused("identity_already_linked", _, _): isOver = true
+        // It may be: the call may have been done, and is not sent again.
+        case .transient, .cancelled, .storage: isOver = true
+        default: break
+        }
     }
 
     private func ways(into holder: LinkHolder) -> String {

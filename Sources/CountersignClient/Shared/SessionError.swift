@@ -7,7 +7,8 @@ public enum SessionError: Error, Sendable, Equatable {
     /// `refresh_token_reused`, `invalid_session` right after a refresh, or `invalid_grant` of an OAuth server.
     case reauthenticate(code: String, requestID: String? = nil)
     /// Nothing is lost; try again later, after `retryAfter` seconds where the server says so. No network, 429, 5xx, a
-    /// redirect, or an answer that is not what the protocol says.
+    /// redirect, or an answer that is not what the protocol says. The call may have been done all the same: <doc:SignIn>
+    /// names those that are not to be repeated.
     case transient(retryAfter: Int?, requestID: String? = nil)
     /// The URL is not https. Nothing was sent.
     case insecureRequest

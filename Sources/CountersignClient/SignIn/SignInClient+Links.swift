@@ -5,7 +5,8 @@ extension SignInClient {
     ///
     /// - Parameter displayName: goes before the name that the provider gave.
     /// - Throws: `refused("email_taken", 409)`, and the ticket stays good; `refused("identity_already_linked", 409)`;
-    ///   `refused("link_ticket_expired", 410)` for one that is unknown, used or expired: sign in again.
+    ///   `refused("link_ticket_expired", 410)` for one that is unknown, used or expired: sign in again. So too after
+    ///   `transient`, and don't repeat the call: it may have been done.
     public func create(
         _ ticket: LinkTicket, displayName: String? = nil
     ) async throws(SessionError) -> ClientAccount {
@@ -37,7 +38,9 @@ extension SignInClient {
     ///
     /// - Parameter replacing: unlinks the account's other identity of this provider, which a `conflict` has shown.
     /// - Throws: `refused("invalid_credentials", 401)` for a wrong proof, `refused("reauthentication_required", 403)` for
-    ///   a session that is too old, and the ticket stays good; `refused("link_ticket_expired", 410)`; `noSession`.
+    ///   a session that is too old, and the ticket stays good; `refused("link_ticket_expired", 410)`; `noSession`. After
+    ///   `transient` sign in again, and don't repeat the call: after a mailed code it would bind to an account that the
+    ///   person has not been shown.
     public func bind(
         _ ticket: LinkTicket, proof: BindProof, replacing: Bool = false
     ) async throws(SessionError) -> BindOutcome {

@@ -12,7 +12,8 @@ public import Foundation
 ///                  └──▶ binding ─▶ conflict ─▶ replacing ─▶ signedIn
 /// ```
 ///
-/// A ticket that has expired leads back to `idle` from everywhere, and `abandon` to `abandoned`.
+/// A ticket that has expired leads back to `idle` from everywhere, and `abandon` to `abandoned`. To `idle` leads a call with
+/// it, too, of which no answer came: it may have been done, and is not sent again. The next sign-in says what came of it.
 ///
 /// To prove an account, a person who chooses may sign in to it: `begin` keeps the ``ticket``. A failure leads back to
 /// `choosing`, and so does signing out; from `signedIn` the ticket is bound by the session (`bind`), or given up (`abandon`).
@@ -136,9 +137,13 @@ public struct SignInFlow: Sendable, Equatable {
         switch (step, error) {
         case (_, .refused("link_ticket_expired", _, _)), (_, .refused("identity_already_linked", _, _)):
             step = .idle
+        case (.verifying, _): step = proving.map(Step.choosing) ?? .idle
+        // The call may have been done. Then the ticket is spent, or, after a mailed code, proves an account that the person
+        // has not been shown.
+        case (_, .transient), (_, .cancelled), (_, .storage): step = .idle
         case (.creating(let ticket), _), (.binding(let ticket), _): step = .choosing(ticket)
         case (.replacing(let ticket, let email), _): step = .conflict(ticket, maskedEmail: email)
-        default: step = proving.map(Step.choosing) ?? .idle
+        default: return false
         }
         problem = error == .cancelled ? nil : error
         return true

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `a failure leads back to where the person can choose`() {
-        let error = SessionError.transient(retryAfter: 3)
+        let error = SessionError.refused(code: "invalid_credentials", status: 401)
         let conflict = SignInFlow.Event.bound(.conflict(maskedEmail: nil))
         for (flow, step) in [
             (flow(.begin), SignInFlow.Step.idle),
@@ -75,10 +75,29 @@ import Testing
             // The next step is about something else.
             failed.apply(step == .idle ? .begin : .abandon)
             #expect(failed.problem == nil)
-            var cancelled = flow
-            cancelled.apply(.failed(.cancelled))
-            #expect(cancelled.step == step && cancelled.problem == nil)
         }
+    }
+
+    @Test(arguments: [
+        SessionError.transient(retryAfter: nil), .transient(retryAfter: 3, requestID: "r"), .cancelled,
+        .storage("the store failed"),
+    ])
+    func `a call with the ticket that may have been done leads back to the start, and a sign-in does not`(
+        _ error: SessionError
+    ) {
+        let choosing: [SignInFlow.Event] = [.begin, .signIn(.linkRequired(ticket))]
+        let conflict: [SignInFlow.Event] = [.bind, .bound(.conflict(maskedEmail: nil)), .replace]
+        let calls: [[SignInFlow.Event]] = [
+            [.create], [.bind], conflict, [.begin, .signIn(.signedIn(account)), .bind],
+        ]
+        for events in calls {
+            let failed = flow(choosing + events + [.failed(error)])
+            #expect(failed.step == .idle && failed.ticket == nil)
+            #expect(failed.problem == (error == .cancelled ? nil : error))
+        }
+        #expect(flow(.begin, .failed(error)).step == .idle)
+        // The ticket was not sent.
+        #expect(flow(choosing + [.begin, .failed(error)]).step == .choosing(ticket))
     }
 
     @Test func `who signs in to prove an account keeps the ticket`() {

@@ -8,7 +8,7 @@ import Synchronization
 /// person's authorization would stay alive at the provider. They are kept in memory, and ended when the database is back.
 ///
 /// ```
-///   keep ──▶ waiting ──round──▶ ended: revoked; attached to the person's identity; or erased, where they have another
+///   keep ──▶ waiting ──round──▶ ended: revoked; attached to the person's identity or ticket; or erased, where they have another
 ///               ▲                 │
 ///               └── pause: 1, 2, 4 … 60 s while the database takes nothing
 /// ```
@@ -56,7 +56,8 @@ package final class StrayGrants: Sendable {
     /// Keeps a grant until it can be ended. Asks for nothing now: the database has just refused.
     ///
     /// - Parameters:
-    ///   - isAttachable: whether an identity that its person has by then may get it: nothing was wrong with the sign-in.
+    ///   - isAttachable: whether an identity or a ticket that its person has by then may get it: nothing was wrong with the
+    ///     sign-in.
     ///   - event: recorded with the revocation.
     func keep(_ grant: NewGrant, of key: IdentityKey, isAttachable: Bool, recording event: AuditEvent) {
         let stray = Stray(grant: grant, key: key, isAttachable: isAttachable, event: event)

@@ -10,7 +10,8 @@ extension RevocationStore {
     /// - Parameters:
     ///   - key: the person who gave the authorization.
     ///   - isAttachable: for a sign-in that nothing was wrong with: an identity of the person that has no grant of the client
-    ///     gets this one. It is checked right away, since an event may have ended it before it was attached.
+    ///     gets this one, or else an open ticket of theirs if none of theirs has one. It is checked as soon as an identity has
+    ///     it, since an event may have ended it before it was attached.
     ///   - event: recorded with the revocation.
     /// - Returns: the revocation; `nil` when the grant was erased or attached.
     @discardableResult
@@ -35,16 +36,15 @@ extension Change.Revocations {
         // `GrantStore.keep` locks the same row, so that the identity gets no second grant of the client.
         let identities = try await change.execute("SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
         guard identities == 0 else {
-            if isAttachable { try await attach(grant, to: key) }
+            if isAttachable { try await attach(grant, toIdentityOf: key) }
             return nil
         }
-        let tickets = try await change.execute(
-            """
-            SELECT FROM link_tickets
-            WHERE \(key.condition) AND consumed_at IS NULL AND expires_at > \(now)
-            LIMIT 1
-            """)
-        guard tickets == 0 else { return nil }
+        let openTickets: SQL = "link_tickets t WHERE \(key.condition) AND consumed_at IS NULL AND expires_at > \(now)"
+        let tickets = try await change.execute("SELECT FROM \(openTickets) LIMIT 1")
+        guard tickets == 0 else {
+            if isAttachable { try await attach(grant, of: key, toOneOf: openTickets) }
+            return nil
+        }
         let id = RevocationID(now: now)
         try await enqueue(id, of: key)
         _ = try await change.execute(
@@ -63,18 +63,44 @@ extension Change.Revocations {
     }
 
     /// Gives the grant to the person's identity unless it has one of the client: either ends the authorization.
-    fileprivate func attach(_ grant: SealedGrant, to key: IdentityKey) async throws(PostgresError) {
+    private func attach(_ grant: SealedGrant, toIdentityOf key: IdentityKey) async throws(PostgresError) {
         let attached = try await change.execute(
             """
             INSERT INTO provider_grants (\(GrantStore.columns), identity_id)
-            SELECT \(grant.id), \(key.provider.rawValue), \(key.realm.text), \(key.subject.text), \(grant.clientID),
-                \(grant.sealedRefreshToken), \(grant.fingerprints.prefix), \(grant.fingerprints.digest), \(now),
-                \(grant.exchangedAt), identity_id
+            SELECT \(valuesDue(grant, key)), identity_id
             FROM identities
             WHERE \(key.condition)
             ON CONFLICT ON CONSTRAINT provider_grants_identity_client_key DO NOTHING
             """)
         guard attached == 1 else { return }
         _ = try await change.execute("UPDATE identities SET authorization_status = 'active' WHERE \(key.condition)")
+    }
+
+    /// Gives the grant to an open ticket of the person unless a ticket of theirs has one of the client, which goes to the next
+    /// one that is open when its own ends. A ticket has one grant at most.
+    private func attach(
+        _ grant: SealedGrant, of key: IdentityKey, toOneOf openTickets: SQL
+    ) async throws(PostgresError) {
+        _ = try await change.execute(
+            """
+            INSERT INTO provider_grants (\(GrantStore.columns), ticket_hash)
+            SELECT \(valuesDue(grant, key)), ticket_hash
+            FROM \(openTickets)
+                AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash)
+                AND NOT EXISTS (
+                    SELECT FROM provider_grants g
+                    WHERE \(key.condition) AND g.client_id = \(grant.clientID) AND g.ticket_hash IS NOT NULL)
+            ORDER BY expires_at DESC
+            LIMIT 1
+            """)
+    }
+
+    /// The values of ``GrantStore/columns``, of a grant whose check is due.
+    private func valuesDue(_ grant: SealedGrant, _ key: IdentityKey) -> SQL {
+        """
+        \(grant.id), \(key.provider.rawValue), \(key.realm.text), \(key.subject.text), \(grant.clientID),
+            \(grant.sealedRefreshToken), \(grant.fingerprints.prefix), \(grant.fingerprints.digest), \(now),
+            \(grant.exchangedAt)
+        """
     }
 }

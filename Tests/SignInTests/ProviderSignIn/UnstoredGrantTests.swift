@@ -131,6 +131,50 @@ import Testing
         #expect(try await fixture.authorization(signedIn.identity) == "revoked")
     }
 
+    @Test(arguments: Provider.allCases)
+    func `who has yet to choose by then takes along what could not be stored, and their end revokes it`(
+        provider: Provider
+    ) async throws {
+        try await signInWithFullDisk(provider)
+        try await emptyDisk()
+        // Their next try brings no code.
+        let ticket = try await fixture.ticket(try await fixture.consent(provider), .token)
+        await fixture.strayGrants.endAll()
+        #expect(fixture.strayGrants.count == 0)
+        #expect(try await fixture.count("provider_grants WHERE ticket_hash IS NOT NULL") == 1)
+        let created = try await fixture.create(ticket)
+        #expect(created.identity?.authorization == .active)
+        #expect(try await fixture.audited(.revocationRequested) == [])
+        try await fixture.deleteAccount(created)
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
+    }
+
+    @Test func `who gives up what they have yet to choose leaves no authorization`() async throws {
+        try await signInWithFullDisk()
+        try await emptyDisk()
+        let ticket = try await fixture.ticket(try await fixture.consent(.apple), .token)
+        await fixture.strayGrants.endAll()
+        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
+    }
+
+    @Test func `a ticket with a grant of its own gets no other one`() async throws {
+        try await signInWithFullDisk()
+        try await emptyDisk()
+        let ticket = try await fixture.ticket(try await fixture.consent(.apple))
+        let other = try await fixture.ticket(try await fixture.consent(.apple), .token)
+        let kept = try await fixture.refreshTokens()
+        await fixture.strayGrants.endAll()
+        #expect(fixture.strayGrants.count == 0)
+        #expect(try await fixture.refreshTokens() == kept)
+        // It goes to the one that is left.
+        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
+        #expect(try await fixture.create(other).identity?.authorization == .active)
+        #expect(try await fixture.refreshTokens() == kept)
+    }
+
     @Test func `an identity that could not be linked leaves no authorization`() async throws {
         let session = try await fixture.opened(try await fixture.account(.apple))
         try await fillDisk()

@@ -58,9 +58,19 @@ struct RateLimiter: Sendable {
     func drawing<Value>(
         _ kind: LimitKind, of subject: String?, by call: Call, _ body: () async throws(SignInFailure) -> Value
     ) async throws(SignInFailure) -> Value {
+        try await drawing(kind, of: subject, by: call, counting: { _ in true }, body)
+    }
+
+    /// Counts one use, and takes it back unless the body succeeds with what counts as one.
+    func drawing<Value>(
+        _ kind: LimitKind, of subject: String?, by call: Call, counting isUse: (Value) -> Bool,
+        _ body: () async throws(SignInFailure) -> Value
+    ) async throws(SignInFailure) -> Value {
         try await draw(kind, of: subject, by: call)
         do throws(SignInFailure) {
-            return try await body()
+            let value = try await body()
+            if !isUse(value) { await putBack(kind, of: subject) }
+            return value
         } catch {
             await putBack(kind, of: subject)
             throw error

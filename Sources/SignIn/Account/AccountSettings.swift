@@ -73,27 +73,32 @@ package struct AccountSettings: Sendable {
 
     /// Mails a code to the address that is to become the account's. Nothing changes until the code proves the address; only
     /// then does it show whether another account has it.
-    package func requestEmail(_ email: String, of session: Session, by call: Call) async throws(SignInFailure) {
+    ///
+    /// - Returns: `false` where the same was asked for before: its code is mailed again at most, and it counts as no request.
+    @discardableResult
+    package func requestEmail(_ email: String, of session: Session, by call: Call) async throws(SignInFailure) -> Bool {
         guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         // A reader of the account's mailbox can set its password.
         try session.requireFresh(by: call)
         try await limits.drawNetworks(.mailPerNetwork, by: call)
-        var request = try codes.request(
+        let request = try codes.request(
             for: address, purpose: .verifyEmail, network: call.caller.network, language: language, by: call)
+        let isRequest: (EmailChangeRequest) -> Bool = { $0 == .done }
         // Per account too: its owner chooses who receives these mails.
-        try await limits.draw(.mailPerAddress, of: "\(session.accountID)", by: call)
-        let change = try await change(email: request, allowance: nil, of: session, by: call)
-        if change == .needsAllowance {
-            do throws(SignInFailure) {
-                try await limits.draw(.mailPerAddress, of: address.text, by: call)
+        let outcome = try await limits.drawing(
+            .mailPerAddress, of: "\(session.accountID)", by: call, counting: isRequest
+        ) { () throws(SignInFailure) -> EmailChangeRequest in
+            let outcome = try await change(email: request, allowance: nil, of: session, by: call)
+            guard outcome == .needsAllowance else { return outcome }
+            return try await limits.drawing(.mailPerAddress, of: address.text, by: call, counting: isRequest) {
+                () throws(SignInFailure) -> EmailChangeRequest in
+                var request = request
                 request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
-            } catch {
-                await limits.putBack(.mailPerAddress, of: "\(session.accountID)")
-                throw error
+                return try await change(email: request, allowance: .full, of: session, by: call)
             }
-            _ = try await self.change(email: request, allowance: .full, of: session, by: call)
         }
+        return isRequest(outcome)
     }
 
     /// Stops the replacement that an administrator has requested, if there is one. No fresh sign-in is needed: the owner

@@ -4,6 +4,8 @@ package import Postgres
 /// The outcome of a request for another address.
 package enum EmailChangeRequest: Sendable {
     case done
+    /// It was asked for before, and no code was made for it now. Nothing was changed; the code may have been mailed again.
+    case repeated
     /// A code has to be made for it, and an allowance drawn before. Nothing was changed.
     case needsAllowance
 }
@@ -88,7 +90,7 @@ extension AccountStore {
     }
 
     /// Stores the address that is to become the account's, enqueues the mail with the code that proves it, and notifies
-    /// the current address.
+    /// the current address. Where the same is asked for again only the code is mailed again.
     ///
     /// - Parameter allowance: what was drawn for the request.
     package func requestEmail(
@@ -99,15 +101,19 @@ extension AccountStore {
             let account = try await change.accounts.lock(of: session)
             let decision = try await change.emailCodes.request(request, allowance: allowance)
             guard decision != .needsAllowance else { return .needsAllowance }
-            let isOther = account.email != email
+            let pending = account.email == email ? nil : email
+            // Without an allowance no code is made, nor mailed for the first time.
+            if decision == .nothing || allowance == nil, try await change.accounts.pendingEmail(of: id) == pending {
+                return .repeated
+            }
+            let expiresAt = call.now.advanced(bySeconds: Lifetimes.pendingEmailSeconds)
             _ = try await change.execute(
                 """
                 UPDATE accounts
-                SET pending_email = \(isOther ? email.text : nil),
-                    pending_email_expires_at = \(isOther ? call.now.advanced(bySeconds: Lifetimes.pendingEmailSeconds) : nil)
+                SET pending_email = \(pending?.text), pending_email_expires_at = \(pending == nil ? nil : expiresAt)
                 WHERE account_id = \(id)
                 """)
-            guard isOther else { return .done }
+            guard pending != nil else { return .done }
             try await change.record(.emailChangeRequested, accountID: id, sessionID: session.id)
             try await change.mail.notify([account.mailbox], of: .emailChangeRequested)
             return .done
@@ -147,6 +153,13 @@ extension AccountStore {
 }
 
 extension Change.Accounts {
+    fileprivate func pendingEmail(of id: AccountID) async throws(PostgresError) -> EmailAddress? {
+        let pending = try await change.query(
+            "SELECT pending_email FROM accounts WHERE account_id = \(id) AND pending_email_expires_at > \(now)",
+            as: EmailAddress?.self)
+        return pending.first ?? nil
+    }
+
     fileprivate func verifyEmail(by code: EmailCode, in session: Session) async throws {
         // Together with the account that holds the address.
         try await lock("a.account_id = \(session.accountID) OR a.email = \(code.email.text)")

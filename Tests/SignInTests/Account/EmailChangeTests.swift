@@ -285,6 +285,40 @@ import Testing
         try await fixture.mailCode(.signIn, to: "other5@example.com")
     }
 
+    @Test(.fixture { try await SignInFixture.withMail(limits: [.mailPerAddress: .limit(count: 2, seconds: 3600)], $0) })
+    func `to ask for the same change again mails its code at most, and counts as none`() async throws {
+        let member = try await fixture.member(Self.old)
+        try await fixture.forgetMails()
+        for _ in 0..<8 { try await fixture.requestEmail(Self.new, of: member) }
+        fixture.clock.advance(by: 60)
+        try await fixture.requestEmail("KIM@new.example", of: member)
+        #expect(try await fixture.mails(.verifyEmailCode).map(\.recipient) == [Self.new, Self.new])
+        #expect(try await fixture.mails() == [QueuedMail(template: "email_change_requested", recipient: Self.old)])
+        #expect(try await fixture.recorded(of: member).count(where: { $0 == "email_change_requested" }) == 1)
+        // Another one counts, and its notice is sent.
+        try await fixture.requestEmail("ada@new.example", of: member)
+        #expect(try await fixture.mails().count == 2)
+        try await expectFailure("rateLimited") { try await fixture.requestEmail("lee@new.example", of: member) }
+    }
+
+    @Test(.fixture { try await SignInFixture.withMail(limits: [.mailPerAddress: .limit(count: 4, seconds: 3600)], $0) })
+    func `of several that ask for the same change at once one counts`() async throws {
+        let member = try await fixture.member(Self.old)
+        try await fixture.forgetMails()
+        #expect(try await race(4) { _ in try await fixture.requestEmail(Self.new, of: member) } == ["won": 4])
+        #expect(try await fixture.mails() == [QueuedMail(template: "email_change_requested", recipient: Self.old)])
+        for number in 0..<3 { try await fixture.requestEmail("other\(number)@example.com", of: member) }
+        try await expectFailure("rateLimited") { try await fixture.requestEmail("other3@example.com", of: member) }
+    }
+
+    @Test func `a change that another one has replaced is asked for as the first time`() async throws {
+        let member = try await fixture.member(Self.old)
+        try await fixture.forgetMails()
+        for name in ["first", "second", "first"] { try await fixture.requestEmail("\(name)@example.com", of: member) }
+        #expect(try await fixture.mails().count == 3)
+        #expect(try await fixture.texts("SELECT pending_email FROM accounts") == ["first@example.com"])
+    }
+
     @Test(.fixture { try await SignInFixture.withMail(limits: [.mailPerAddress: .limit(count: 5, seconds: 3600)], $0) })
     func `an address that was mailed codes enough has to wait`() async throws {
         let member = try await fixture.register(Self.old)

@@ -17,9 +17,10 @@ extension RandomWalker {
         let session = try await liveSession()
         let address = try anyAddress()
         let before = try await world.service.accounts.account(of: session).email
-        try await world.service.accounts.requestEmail(address, of: session, by: call)
+        let isRequest = try await world.service.accounts.requestEmail(address, of: session, by: call)
         // The address that the account has is only proven, not changed.
-        guard before?.text != address, try await world.storage.accounts.account(session.accountID)?.email == before
+        guard isRequest, before?.text != address,
+            try await world.storage.accounts.account(session.accountID)?.email == before
         else { return }
         world.memory.note(.emailChangeRequested, by: client.requestID)
     }

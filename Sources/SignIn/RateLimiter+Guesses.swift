@@ -140,17 +140,34 @@ extension RateLimiter {
         try await isUsedUp(.guessPerService, of: .service)
     }
 
-    /// Draws the allowance of a code for an address. One that its own requests have used up is refused to a network; what
-    /// others have used up is only refused where nothing is known of the network.
-    func drawCode(for address: EmailAddress, by call: Call) async throws(SignInFailure) -> EmailCodeAllowance {
-        if let network = call.caller.network,
-            let wait = try await wait(.mailPerAddress, of: .one(network.text, of: address.text))
-        {
+    /// Draws the allowance of a code for an address, and takes it back where the request comes to nothing: of several at once
+    /// one makes the code. An allowance that its own requests have used up is refused to a network; what others have used up
+    /// is only refused where nothing is known of the network.
+    func drawingCode(
+        for address: EmailAddress, by call: Call,
+        _ request: (EmailCodeAllowance) async throws(SignInFailure) -> EmailCodeRequestDecision
+    ) async throws(SignInFailure) {
+        let own = call.caller.network.map { Subject.one($0.text, of: address.text) }
+        if let own, let wait = try await wait(.mailPerAddress, of: own) {
             throw refusal(.mailPerAddress, wait, by: call)
         }
-        guard let wait = try await wait(.mailPerAddress, of: .everybody(address.text)) else { return .full }
-        let refusal = refusal(.mailPerAddress, wait, by: call)
-        guard call.caller.network != nil else { throw refusal }
-        return .onlyIfKnown
+        let shared = Subject.everybody(address.text)
+        var isShared = false
+        let decision: Result<EmailCodeRequestDecision, SignInFailure>
+        do throws(SignInFailure) {
+            let wait = try await wait(.mailPerAddress, of: shared)
+            isShared = wait == nil
+            if let wait {
+                let refusal = refusal(.mailPerAddress, wait, by: call)
+                guard own != nil else { throw refusal }
+            }
+            decision = .success(try await request(isShared ? .full : .onlyIfKnown))
+        } catch {
+            decision = .failure(error)
+        }
+        if case .success(let done) = decision, done != .nothing { return }
+        await putBack(.mailPerAddress, of: own)
+        if isShared { await putBack(.mailPerAddress, of: shared) }
+        _ = try decision.get()
     }
 }

@@ -35,16 +35,18 @@ package struct EmailCodeSignIn: Sendable {
     ) async throws(SignInFailure) {
         guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
         try await limits.drawNetworks(.mailPerNetwork, by: call)
-        var request = try codes.request(
+        let request = try codes.request(
             for: address, purpose: purpose, ticketHash: ticketHash, network: call.caller.network, language: language,
             by: call
         )
-        let first = request
-        if try await stored({ try await store.request(first, allowance: nil, by: call) }) == .needsAllowance {
-            let allowance = try await limits.drawCode(for: address, by: call)
-            request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
-            let second = request
-            _ = try await stored { try await store.request(second, allowance: allowance, by: call) }
+        if try await stored({ try await store.request(request, allowance: nil, by: call) }) == .needsAllowance {
+            try await limits.drawingCode(for: address, by: call) { allowance throws(SignInFailure) in
+                var request = request
+                request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
+                return try await stored { [request] in
+                    try await store.request(request, allowance: allowance, by: call)
+                }
+            }
         }
         refusals.note(.codeRequested, reason: purpose.rawValue, by: call)
     }

@@ -29,20 +29,22 @@ package struct SupportCodes: Sendable {
     ) async throws(SignInFailure) -> Bool {
         guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
         // Of no network: the administrator's is not one that the account is used from.
-        var request = try codes.request(
+        let request = try codes.request(
             for: address, purpose: .signIn, network: nil, language: language, by: call)
-        let first = request
         var decision = try await stored {
-            try await store.request(first, allowance: nil, recording: event, by: call)
+            try await store.request(request, allowance: nil, recording: event, by: call)
         }
+        let isMailed: (EmailCodeRequestDecision) -> Bool = { $0 != .nothing }
         if decision == .needsAllowance {
-            try await limits.draw(.mailPerAddress, of: address.text, by: call)
-            request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
-            let second = request
-            decision = try await stored {
-                try await store.request(second, allowance: .full, recording: event, by: call)
+            decision = try await limits.drawing(.mailPerAddress, of: address.text, by: call, counting: isMailed) {
+                () throws(SignInFailure) -> EmailCodeRequestDecision in
+                var request = request
+                request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
+                return try await stored { [request] in
+                    try await store.request(request, allowance: .full, recording: event, by: call)
+                }
             }
         }
-        return decision != .nothing
+        return isMailed(decision)
     }
 }

@@ -96,6 +96,62 @@ import Testing
         await expectFailure(wait) { try await fixture.mailCode(.resetPassword, to: Self.email) }
     }
 
+    enum Asker: CaseIterable, Sendable { case person, support }
+
+    private static func ask(_ asker: Asker, in fixture: SignInFixture) async throws {
+        let client = Caller(requestID: "test", address: nil, network: "192.0.2.0/24", device: nil)
+        let call = fixture.call(by: client)
+        switch asker {
+        case .person: try await fixture.service.emailCodes.mailCode(to: email, for: .signIn, by: call)
+        case .support:
+            _ = try await fixture.service.supportCodes.mail(
+                to: try #require(EmailAddress(email)), recording: AuditEvent(.codeRequested, from: call.origin),
+                by: call)
+        }
+    }
+
+    @Test(
+        .fixture { try await SignInFixture.withMail(limits: [.mailPerAddress: .limit(count: 2, seconds: 3600)], $0) },
+        arguments: Asker.allCases)
+    func `of two that ask for a code at once the one that makes it counts`(asker: Asker) async throws {
+        let fixture = self.fixture
+        try await Self.ask(asker, in: fixture)
+        fixture.clock.advance(by: 600)
+        let limits: SQL = "SELECT full_at::text FROM rate_limits ORDER BY limit_key"
+        let before = try await fixture.texts(limits)
+        #expect(!before.isEmpty)
+        let second = try await fixture.interleave { transaction in
+            // The first has made one, and is about to say so when the second draws its allowance.
+            try await transaction.execute(
+                """
+                UPDATE mailed_codes
+                SET mailed_at = mailed_at + interval '10 minutes', expires_at = expires_at + interval '10 minutes'
+                """)
+            try await transaction.execute("SELECT FROM rate_limits FOR UPDATE")
+        } with: {
+            try await Self.ask(asker, in: fixture)
+        }
+        try await second.value
+        #expect(try await fixture.texts(limits) == before)
+        #expect(try await fixture.mails(.signInCode).count == 1)
+    }
+
+    @Test(
+        .fixture { try await SignInFixture.withMail(limits: [.mailPerAddress: .limit(count: 2, seconds: 3600)], $0) },
+        arguments: Asker.allCases)
+    func `a request that the database refuses does not count`(asker: Asker) async throws {
+        let fixture = self.fixture
+        try await fixture.database.execute(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$
+            """)
+        try await fixture.database.execute(
+            "CREATE TRIGGER full_disk BEFORE INSERT ON mailed_codes FOR EACH ROW EXECUTE FUNCTION refuse()")
+        try await expectFailure("storageUnavailable") { try await Self.ask(asker, in: fixture) }
+        #expect(try await fixture.count("rate_limits WHERE full_at > created_at") == 0)
+    }
+
     @Test func `a code for bind needs a ticket that is open`() async throws {
         let ticket = try await fixture.ticket(.google("1"))
         try await fixture.cancel(ticket)

@@ -12,7 +12,7 @@ extension AccountStore {
         }
     }
 
-    /// Enables a disabled account.
+    /// Enables a disabled account. One that is active, and has the address if one is given, stays as it is.
     ///
     /// - Parameter email: the new address of an account that has no sign-in method left, because the verified owner of
     ///   its address took that. It counts as proven, for the administrator vouches for it: a code that is mailed there
@@ -21,7 +21,9 @@ extension AccountStore {
         do {
             try await database.change(by: call) { change in
                 guard let account = try await change.accounts.lock(id) else { throw Refusal.accountNotFound }
-                guard !account.hasSignInMethod || email == nil else { throw Refusal.emailNotAllowed }
+                // A request that is sent again brings the address that the account has by now.
+                let isRepeated = account.status == .active && email == account.email
+                guard !account.hasSignInMethod || email == nil || isRepeated else { throw Refusal.emailNotAllowed }
                 guard account.status == .disabled else { return }
                 guard account.hasSignInMethod || email != nil else { throw Refusal.emailRequired }
                 _ = try await change.execute(

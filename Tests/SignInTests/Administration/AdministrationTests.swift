@@ -94,7 +94,8 @@ import Testing
         #expect(try await admin.administration.account(id).account.status == .disabled)
         #expect(try await admin.recorded() == [disabled])
 
-        try await admin.enable(id, email: "lee@example.com", reason: "he wrote")
+        // The second answers one that got lost.
+        for _ in 0..<2 { try await admin.enable(id, email: "lee@example.com", reason: "he wrote") }
         let account = try await admin.administration.account(id).account
         #expect(account.status == .active)
         #expect(account.email?.text == "lee@example.com")

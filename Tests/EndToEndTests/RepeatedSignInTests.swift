@@ -37,6 +37,8 @@ import Testing
         try await eventually("the count of them") {
             try await service.privateGet("/metrics").text.contains("countersign_sessions_over_limit_total 281\n")
         }
-        #expect(try await world.count("SELECT count(*) FROM sessions WHERE end_reason = 'session_limit'") <= 20)
+        try await eventually("the deletion of all but the last") {
+            try await world.count("SELECT count(*) FROM sessions WHERE end_reason = 'session_limit'") == 20
+        }
     }
 }

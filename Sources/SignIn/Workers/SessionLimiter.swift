@@ -2,14 +2,15 @@ package import Accounts
 import Metrics
 package import Storage
 
-/// The worker that ends the longest unused sessions of accounts that have more than they may have.
+/// The worker that ends the longest unused sessions of accounts that have more than they may have, and keeps as many of those
+/// that are over.
 ///
 /// It looks at the accounts for which sessions were opened since the last look, of whichever process: one looks at a time. An
 /// account that had too many before, as after the limit was lowered, is looked at when its next session is opened.
 package struct SessionLimiter: Sendable {
     /// The sessions looked at in a round.
     private static let page = 5_000
-    /// The sessions of an account that a round ends at most.
+    /// The sessions of an account that a round ends at most, and those that it deletes.
     static let batch = 1_000
     /// Seconds between a session's id and its commit that are allowed for, with those between two processes' clocks.
     package static let commitSeconds: Int64 = 10
@@ -32,7 +33,7 @@ package struct SessionLimiter: Sendable {
     /// Looks at the accounts of sessions that were opened lately, if a look is due. A failure at one of them holds up no
     /// other.
     ///
-    /// - Parameter limit: the live sessions that an account may have; 0 is no limit.
+    /// - Parameter limit: the live sessions that an account may have, and of those that are over; 0 is no limit.
     /// - Returns: whether there may be more to do at once.
     package func round(limit: Int) async throws -> Bool {
         guard limit > 0 else { return false }
@@ -68,13 +69,16 @@ package struct SessionLimiter: Sendable {
                 let count = try await store.endLongestUnused(
                     of: account, keeping: limit, batch: SessionLimiter.batch, by: call)
                 ended.increment(by: count)
-                hasRest = hasRest || count == SessionLimiter.batch
+                // Those that it has just ended are among them.
+                let deleted = try await store.deleteOver(
+                    of: account, keeping: limit, batch: SessionLimiter.batch, by: call)
+                hasRest = hasRest || max(count, deleted) == SessionLimiter.batch
             } catch {
                 failure = failure ?? error
             }
         }
         if let failure { throw failure }
-        // An account of which a batch ended is looked at once more.
+        // An account of which a batch ended, or was deleted, is looked at once more.
         if hasRest { return (nil, true) }
         return (found.last ?? bound(-SessionLimiter.commitSeconds, from: call.now), found.last != nil)
     }

@@ -39,6 +39,7 @@ extension AccountStore {
 
     /// Deletes the account of a fresh session and everything that is known of its owner.
     package func delete(in session: Session, recording event: AuditEvent, by call: Call) async throws {
+        try await deleteEndedSessions(of: session.accountID)
         try await database.change(by: call) { change in
             let account = try await change.accounts.lock(of: session)
             guard try await change.sessions.isFresh(session.id) else { throw Refusal.sessionNotFresh }
@@ -48,10 +49,22 @@ extension AccountStore {
 
     /// Deletes an account, without a session of it.
     package func delete(_ id: AccountID, recording event: AuditEvent, by call: Call) async throws {
+        try await deleteEndedSessions(of: id)
         try await database.change(by: call) { change in
             guard let account = try await change.accounts.lock(id) else { throw Refusal.accountNotFound }
             try await change.accounts.delete(account, recording: event)
         }
+    }
+
+    /// Before the account, in batches: of one that was signed in to without end, a single transaction would not be done in
+    /// time. They are good for nothing, so an account that stays after all lacks nothing.
+    private func deleteEndedSessions(of id: AccountID) async throws(PostgresError) {
+        let batch = 1_000
+        var deleted: Int
+        repeat {
+            deleted = try await database.delete(
+                from: "sessions", where: "account_id = \(id) AND ended_at IS NOT NULL", limit: batch)
+        } while deleted == batch
     }
 }
 

@@ -1,10 +1,12 @@
 package import Accounts
 package import Postgres
 
-/// The bound on an account's live sessions. Sign-ins neither count nor wait: the longest unused sessions end afterwards.
+/// The bounds on an account's live sessions, and on those that are over: ended or expired. Sign-ins neither count nor wait:
+/// afterwards the longest unused sessions end, and what has been over for longest is deleted.
 ///
 /// Whose account may have too many is known from the sessions that were opened lately, which the primary key finds: an id
-/// begins with its time. Each of those accounts then costs a look at `limit` sessions at most, by the index on accounts.
+/// begins with its time. Each of those accounts then costs a look at twice `limit` sessions at most, by the index on
+/// accounts.
 extension SessionStore {
     /// Takes the look at the sessions that were opened lately, if it is due, until `claimedUntil`.
     ///
@@ -45,37 +47,43 @@ extension SessionStore {
     /// Looks at a page of sessions, in the order of their opening.
     ///
     /// - Parameter start: the session behind which the page begins.
-    /// - Returns: their accounts that have more than `limit` live sessions, and where the page ended; `nil` when it was the
-    ///   last one.
+    /// - Returns: their accounts that have more than `limit` live sessions, or more than `limit` that are over, and where the
+    ///   page ended; `nil` when it was the last one.
     package func accounts(
         withMoreThan limit: Int, openedAfter start: SessionID, page: Int, by call: Call
     ) async throws(PostgresError) -> (accounts: [AccountID], last: SessionID?) {
+        // With an end, though no clock is a day ahead: without one the planner expects a third of the table.
+        let bound = SessionID(now: call.now.advanced(bySeconds: 86_400), random: [])
         let ends = try await database.query(
             """
             SELECT session_id
             FROM sessions
-            WHERE session_id > \(start)
+            WHERE session_id > \(start) AND session_id < \(bound)
             ORDER BY session_id
             OFFSET \(page - 1)
             LIMIT 1
             """, as: SessionID.self)
-        let end: SQL = if let last = ends.first { "session_id <= \(last)" } else { "true" }
+        let isOver = SessionStore.isOver(at: call.now)
         let accounts = try await database.query(
             """
             SELECT o.account_id
-            FROM (SELECT DISTINCT account_id FROM sessions WHERE session_id > \(start) AND \(end)) o
-            WHERE EXISTS (
-                SELECT FROM sessions s
-                WHERE s.account_id = o.account_id AND s.ended_at IS NULL AND s.expires_at > \(call.now)
-                OFFSET \(limit))
+            FROM (SELECT DISTINCT account_id FROM sessions WHERE session_id > \(start) AND session_id <= \(ends.first ?? bound)) o
+            WHERE (
+                -- Of twice as many and one more there are too many of one kind.
+                SELECT GREATEST(count(*) FILTER (WHERE NOT \(isOver)), count(*) FILTER (WHERE \(isOver)))
+                FROM (
+                    SELECT ended_at, expires_at
+                    FROM sessions
+                    WHERE account_id = o.account_id
+                    LIMIT \(2 * limit + 1)
+                ) s) > \(limit)
             """, as: AccountID.self)
         return (accounts, ends.first)
     }
 
     /// Ends the account's live sessions but for the `limit` that were used last, and records how many.
     ///
-    /// One that another transaction has locked is in use, and stays; so does one that is refreshed meanwhile. Of what was
-    /// ended before, the newest `limit` are kept: the table stays bounded however often an account signs in.
+    /// One that another transaction has locked is in use, and stays; so does one that is refreshed meanwhile.
     ///
     /// - Parameter batch: how many end at most.
     /// - Returns: how many ended.
@@ -105,17 +113,34 @@ extension SessionStore {
                 .sessionsEnded, by: .service, accountID: accountID, reason: SessionEndReason.sessionLimit.rawValue)
             event.occurrences = Int32(clamping: ended)
             try await change.record(event)
-            _ = try await change.execute(
-                """
-                DELETE FROM sessions
-                WHERE session_id = ANY (ARRAY(
-                    SELECT session_id
-                    FROM sessions
-                    WHERE account_id = \(accountID) AND end_reason = \(SessionEndReason.sessionLimit.rawValue)
-                    ORDER BY session_id DESC
-                    OFFSET \(limit)))
-                """)
             return ended
         }
     }
+
+    /// Deletes sessions of the account that are over, but for the `limit` that were the last to end or expire.
+    ///
+    /// By a clock that is ahead a live one may have expired. It is the last of all, and stays where there are not too many.
+    ///
+    /// - Parameter batch: how many are deleted at most.
+    /// - Returns: how many were.
+    package func deleteOver(
+        of accountID: AccountID, keeping limit: Int, batch: Int, by call: Call
+    ) async throws(PostgresError) -> Int {
+        let areOver: SQL = "account_id = \(accountID) AND \(SessionStore.isOver(at: call.now))"
+        return try await database.delete(
+            from: "sessions",
+            where: """
+                \(areOver) AND (COALESCE(ended_at, expires_at), session_id) < (
+                    SELECT COALESCE(ended_at, expires_at), session_id
+                    FROM sessions
+                    WHERE \(areOver)
+                    ORDER BY 1 DESC, 2 DESC
+                    OFFSET \(limit - 1)
+                    LIMIT 1)
+                """,
+            limit: batch)
+    }
+
+    /// The condition on columns of `sessions`.
+    private static func isOver(at now: Timestamp) -> SQL { "(ended_at IS NOT NULL OR expires_at <= \(now))" }
 }

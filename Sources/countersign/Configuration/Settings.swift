@@ -279,7 +279,7 @@ enum Settings {
             "limits.sessionsPerAccount", .integer(0...1_000_000, unit: "sessions"), default: "100", reloads: true,
             """
             Live sessions of one account. Signing in is never refused for it: within a minute the sessions that were not \
-            used for longest [end](states.md#session); 0: no limit
+            used for longest [end](states.md#session), and as many rows of ended ones are kept; 0: no limit
             """)
         static let connectionsPerNetwork = Setting(
             "limits.connectionsPerNetwork", .integer(0...2048, unit: "connections"), default: "256",

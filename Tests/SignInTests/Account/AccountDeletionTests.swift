@@ -118,6 +118,42 @@ import Testing
         #expect(try await fixture.revocationRows().count == 1)
     }
 
+    /// As of a token that was posted again and again.
+    @Test(arguments: [true, false])
+    func `of an account with thousands of ended sessions these go first, in batches`(isByOwner: Bool) async throws {
+        let account = try await fixture.account(.apple)
+        let now = fixture.clock.now()
+        for statement: SQL in [
+            """
+            INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, amr, created_at,
+                last_used_at, expires_at, ended_at, end_reason)
+            SELECT gen_random_uuid(), account_id, identity_id, \(now), \(now), '{apple}', \(now), \(now),
+                \(now) + interval '60 days', \(now), 'signed_out'
+            FROM identities
+            CROSS JOIN generate_series(1, 5500)
+            """,
+            "CREATE TABLE deletions (number serial, sessions bigint)",
+            """
+            CREATE FUNCTION note_deletion() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN INSERT INTO deletions (sessions) SELECT count(*) FROM deleted; RETURN NULL; END $$
+            """,
+            """
+            CREATE TRIGGER note_deletion AFTER DELETE ON sessions REFERENCING OLD TABLE AS deleted
+            FOR EACH STATEMENT EXECUTE FUNCTION note_deletion()
+            """,
+        ] { try await fixture.database.execute(statement) }
+        if isByOwner {
+            try await fixture.deleteAccount(account)
+        } else {
+            try await fixture.storage.accounts.delete(
+                account.account.id, recording: AuditEvent(.accountDeleted, by: .operator), by: fixture.call)
+        }
+        for table in ["accounts", "identities", "sessions"] as [SQL] { #expect(try await fixture.count(table) == 0) }
+        // The live one goes with the account.
+        let deleted = try await fixture.texts("SELECT sessions::text FROM deletions ORDER BY number")
+        #expect(deleted == ["1000", "1000", "1000", "1000", "1000", "500", "1"])
+    }
+
     @Test func `a deletion needs a fresh authentication`() async throws {
         let account = try await fixture.account(.apple)
         try await fixture.advance(by: Lifetimes.freshAuthenticationSeconds + 1)

@@ -103,6 +103,9 @@ import Testing
             try await fixture.service.sessions.list(of: account.id, by: fixture.call).map(\.id)
                 == [opened[2], opened[1]].map(\.session.id))
         #expect(try await recorded(of: account) == [])
+        // The one that ended and the one that expired last.
+        #expect(try await fixture.count("sessions WHERE ended_at IS NOT NULL") == 1)
+        #expect(try await fixture.count("sessions") == 4)
     }
 
     @Test func `what the limit has ended is not kept without end`() async throws {
@@ -113,6 +116,44 @@ import Testing
             #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 5)
             #expect(try await fixture.count("sessions WHERE ended_at IS NOT NULL") == 5)
         }
+    }
+
+    @Test func `of what its owner signs out again and again the last is kept, as much as may be live`() async throws {
+        let limiter = limiter()
+        for _ in 0..<4 {
+            let opened = try await open(8)
+            try await fixture.signOut(.others, of: opened[7])
+            #expect(try await look(limiter, limit: 5) == false)
+            let ended = try await fixture.database.query(
+                "SELECT session_id FROM sessions WHERE ended_at IS NOT NULL ORDER BY session_id", as: SessionID.self)
+            #expect(ended == opened[2..<7].map(\.session.id))
+            _ = try await fixture.opened(opened[7])
+        }
+        #expect(try await fixture.count("sessions") == 6)
+        #expect(try await fixture.count("sessions WHERE end_reason <> 'signed_out'") == 0)
+    }
+
+    @Test(arguments: ["signed_out", "password_reset", "session_limit", nil] as [String?])
+    func `a pile of sessions that are over goes batch after batch, whatever ended them, and live ones stay`(
+        reason: String?
+    ) async throws {
+        let account = try await open().account
+        let start = fixture.clock.now()
+        try await add(2_300, to: account, openedAt: start, device: "old")
+        let over: SQL =
+            if let reason { "ended_at = created_at, end_reason = \(reason)" } else { "expires_at = created_at" }
+        _ = try await fixture.database.execute("UPDATE sessions SET \(over) WHERE device_name = 'old'")
+        fixture.clock.advance(by: 10)
+        try await add(99, to: account, openedAt: fixture.clock.now())
+        let limiter = limiter()
+        var rounds = 1
+        while try await limiter.round(limit: 100) { rounds += 1 }
+        #expect(rounds == 3)
+        let last = Timestamp(microseconds: start.microseconds + 2_200_000)
+        #expect(try await fixture.count("sessions WHERE device_name = 'old' AND created_at >= \(last)") == 100)
+        #expect(try await fixture.count("sessions WHERE device_name = 'old'") == 100)
+        #expect(try await fixture.count("sessions") == 200)
+        #expect(try await recorded(of: account) == [])
     }
 
     @Test func `a pile of sessions ends batch after batch, without a pause between them`() async throws {

@@ -77,18 +77,7 @@ extension Change.Accounts {
             revocation.actorName = event.actorName
             revocation.network = event.network
             try await unlink(identity, of: account.id, reason: .identityUnlinked, event: revocation)
-            // Link tickets hold the person's address and name. One that is being spent is skipped: its transaction may
-            // be waiting for this account.
-            _ = try await change.execute(
-                """
-                DELETE FROM link_tickets
-                WHERE ticket_hash IN (
-                    SELECT t.ticket_hash
-                    FROM link_tickets t
-                    WHERE \(identity.key.condition)
-                        AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash)
-                    FOR UPDATE SKIP LOCKED)
-                """)
+            try await deleteTickets(of: identity.key, where: "true")
             try await change.providerEvents.forgetSubject(of: identity.key, keepingRefusals: false)
         }
         // Who has an account for an address that this one wants, or wants its address, goes on with their code.
@@ -180,9 +169,31 @@ extension Change.Accounts {
             ON CONFLICT (subject_digest) DO UPDATE
             SET not_before = GREATEST(refused_tokens.not_before, EXCLUDED.not_before)
             """)
+        try await deleteTickets(of: identity.key, where: "t.consumed_at IS NOT NULL")
         try await change.providerEvents.forgetSubject(of: identity.key)
         try await change.identities.refuseProofs(issuedBefore: time, of: owner)
         change.announce(.identityUnlinked(identity.id, identity.key.provider, by: unlinker), of: owner)
+    }
+
+    /// Deletes link tickets, which hold the person's address and name. One that is being spent is skipped: its transaction may be
+    /// waiting for this account.
+    ///
+    /// - Parameter condition: on `link_tickets`, named `t`.
+    private func deleteTickets(of key: IdentityKey, where condition: SQL) async throws(PostgresError) {
+        let deleted = try await change.query(
+            """
+            DELETE FROM link_tickets
+            WHERE ticket_hash IN (
+                SELECT t.ticket_hash
+                FROM link_tickets t
+                WHERE \(key.condition) AND \(condition)
+                    AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash)
+                FOR UPDATE SKIP LOCKED)
+            RETURNING ticket_hash
+            """, as: SecretHash.self)
+        guard !deleted.isEmpty else { return }
+        // Without its ticket a mailbox that was read for it would be a ticket of its own.
+        _ = try await change.execute("DELETE FROM mailbox_tickets WHERE ticket_hash = ANY (\(deleted))")
     }
 
     /// Ends the identity's sessions and authorization, and keeps its link: an authentication at the provider from before now is

@@ -20,8 +20,9 @@ package enum FirstAccess: Sendable {
 /// `link_tickets`, and the two transactions that spend one.
 ///
 /// ```
-///   issue ──▶ open ──create, bind, cancel──▶ consumed ──swept──▶ no row
-///              └──10 minutes, newer ones────▶ expired ─────▲
+///   issue ──▶ open ──create, bind────────▶ consumed ──swept, unlinked──▶ no row
+///              ├──10 minutes, newer ones──▶ expired ──swept──────────────▲
+///              └──cancel─────────────────────────────────────────────────┘
 ///   An unspent grant of it goes to the person's identity, to a revocation, or is deleted.
 /// ```
 ///

@@ -26,6 +26,17 @@ import Testing
         _ = try await fixture.ticket(try await fixture.consent(.google))
     }
 
+    @Test func `the ticket that an identity was linked by goes with it, and one that is open stays`() async throws {
+        let apple = try await fixture.account(.apple)
+        let ticket = try await fixture.ticket(try await fixture.consent(.google))
+        _ = try await fixture.ticket(try await fixture.consent(.google), .token)
+        let google = try await fixture.bind(ticket, to: apple)
+        #expect(try await fixture.count("link_tickets WHERE provider = 'google'") == 2)
+        try await fixture.unlink(google.identity, of: apple)
+        #expect(try await fixture.count("link_tickets WHERE provider = 'google' AND consumed_at IS NULL") == 1)
+        #expect(try await fixture.count("link_tickets WHERE provider = 'google'") == 1)
+    }
+
     @Test func `the last way in can't be unlinked`() async throws {
         let only = try await fixture.account(.apple)
         try await expectFailure("lastSignInMethod") { try await fixture.unlink(only.identity, of: only) }

@@ -112,6 +112,42 @@ import Testing
         }
     }
 
+    @Test func `a code that is typed while its ticket is cancelled makes no ticket of its own`() async throws {
+        let former = try await fixture.formerReader()
+        let ticket = try await fixture.ticket(.google("owner"))
+        let hash = OpaqueSecret.hash(ofPresented: ticket.linkTicket)
+        let cancelling = try await fixture.interleave { transaction in
+            // As a bind that shows the account.
+            _ = try await transaction.execute("SELECT FROM link_tickets WHERE ticket_hash = \(hash) FOR NO KEY UPDATE")
+            _ = try await transaction.execute(
+                """
+                INSERT INTO mailbox_tickets (ticket_hash, email, shown_account_id, shown_identity_ids, auth_time,
+                    created_at, expires_at)
+                SELECT ticket_hash, \(Self.address), \(former.account.id), '{}', created_at, created_at, expires_at
+                FROM link_tickets
+                WHERE ticket_hash = \(hash)
+                """)
+        } with: {
+            try await fixture.cancel(ticket)
+        }
+        try await cancelling.value
+        #expect(try await fixture.count("link_tickets WHERE ticket_hash = \(hash)") == 0)
+        #expect(try await fixture.count("mailbox_tickets") == 0)
+        try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
+    }
+
+    @Test func `a ticket that goes with another account of its person lives on by its mailbox no more`() async throws {
+        let former = try await fixture.formerReader()
+        let other = try await fixture.ticket(.google("owner"))
+        let (ticket, _) = try await shownTicket(fixture)
+        let owner = try await fixture.create(other)
+        #expect(try await fixture.count("mailbox_tickets") == 1)
+        try await fixture.deleteAccount(owner)
+        #expect(try await fixture.count("mailbox_tickets") == 0)
+        try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
+        try await fixture.expectUntouched(former)
+    }
+
     @Test func `a ticket that an event of the provider has ended lives on by its mailbox no more`() async throws {
         let former = try await fixture.formerReader()
         let (ticket, _) = try await shownTicket(fixture)

@@ -135,6 +135,11 @@ import Testing
         _ = try await fixture.create(first)
     }
 
+    @Test func `of tickets that a person asks for and cancels, again and again, none is left`() async throws {
+        for _ in 0..<10 { try await fixture.cancel(try await fixture.ticket(.apple("a-1"))) }
+        #expect(try await fixture.count("link_tickets") == 0)
+    }
+
     @Test func `of fifty tickets that are asked for at once five are open`() async throws {
         let token = try fixture.apple("a-1")
         #expect(try await race(50) { _ in try await fixture.ticket(.apple, token) } == ["won": 50])

@@ -43,14 +43,14 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: "The iss of Google's tokens.")
     var googleIssuer = "https://accounts.google.com"
 
-    @Flag(help: "Ask the sandbox that listens on this port whether it answers, and exit: 0 if it does, else 1.")
+    @Flag(help: "Ask the sandbox at this host and port whether it answers, and exit: 0 if it does, else 1.")
     var health = false
 
     @Flag(help: "Also end when standard input closes, so that it cannot outlive the program that started it.")
     var untilInputEnds = false
 
     func validate() throws {
-        guard allowRemote || host.isLoopbackHost else {
+        guard allowRemote || health || host.isLoopbackHost else {
             throw ValidationError("\(host) may be reached from other machines; say --allow-remote if that is meant.")
         }
         guard keys != "" else { throw ValidationError("--keys is a directory, and not empty.") }
@@ -96,11 +96,19 @@ struct SandboxCommand: AsyncParsableCommand {
         }
     }
 
-    /// A health check without a shell.
+    /// A health check without a shell. It asks a control: a request to the provider side would meet the faults that are
+    /// set, and stand in the history.
     private func requireAnswer() async throws {
         let fetcher = try Self.fetcher()
-        let response = try? await fetcher.fetch(
-            FetchRequest(url: "http://127.0.0.1:\(port)/apple/auth/keys", timeout: .seconds(2)))
+        let asked =
+            switch host {
+            case "0.0.0.0": "127.0.0.1"
+            case "::": "::1"
+            default: host
+            }
+        var request = FetchRequest(url: "\(address(of: asked, port: Int(port)))/control/clock", timeout: .seconds(2))
+        request.allowsHTTP = true
+        let response = try? await fetcher.fetch(request)
         await fetcher.shutdown()
         guard response?.status == 200 else { throw ExitCode.failure }
     }
@@ -122,13 +130,16 @@ struct SandboxCommand: AsyncParsableCommand {
     /// Prints the one line on standard output, unbuffered, because a parent process waits for it at the other end of a
     /// pipe. Ends the process if it can't.
     private func announce(port: Int) {
-        let host = host.contains(":") ? "[\(host)]" : host
-        let line = Array("countersign-sandbox ready at http://\(host):\(port)\n".utf8)
+        let line = Array("countersign-sandbox ready at \(address(of: host, port: port))\n".utf8)
         // So short a line is written as a whole, or not.
         guard write(STDOUT_FILENO, line, line.count) == line.count else {
             let reason = String(cString: strerror(errno))
             Self.exit(withError: StartFailure(description: "Cannot print the address: \(reason)."))
         }
+    }
+
+    private func address(of host: String, port: Int) -> String {
+        host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
     }
 
     /// Signals this process when standard input ends. Called once the server runs: before, no handler catches the

@@ -10,6 +10,10 @@ import Testing
         try await FinishedProcess.run(FinishedProcess.product("countersign-sandbox"), arguments)
     }
 
+    private func port(of sandbox: Sandbox) throws -> String {
+        try #require(sandbox.url.split(separator: ":").last.map(String.init))
+    }
+
     @Test func `SIGTERM ends it with success, also while an answer trickles`() async throws {
         let quiet = try await Sandbox.start()
         #expect(await quiet.stop().status == 0)
@@ -48,12 +52,29 @@ import Testing
 
     @Test func `a health check asks the sandbox that listens, and fails where none does`() async throws {
         try await Sandbox.run { sandbox in
-            let port = try #require(sandbox.url.split(separator: ":").last.map(String.init))
-            let asked = try await run("--health", "--port", port)
+            let asked = try await run("--health", "--port", port(of: sandbox))
             #expect((asked.code, asked.output, asked.errors) == (0, "", ""))
         }
         let free = try FreePort.choose(1)[0]
         #expect(try await run("--health", "--port", String(free)).code == 1)
+    }
+
+    @Test(arguments: ["127.0.0.2", "::1", "0.0.0.0", "::"])
+    func `a health check asks at the address that the sandbox listens on`(_ host: String) async throws {
+        try await Sandbox.run(arguments: ["--host", host, "--allow-remote"]) { sandbox in
+            let asked = try await run("--health", "--host", host, "--port", port(of: sandbox))
+            #expect(asked.code == 0)
+        }
+    }
+
+    @Test func `a health check meets no fault and is not in the history`() async throws {
+        try await Sandbox.run { sandbox in
+            try await sandbox.fail("/apple/auth/keys", .status(503), times: 1)
+            let asked = try await run("--health", "--port", port(of: sandbox))
+            #expect(asked.code == 0)
+            #expect(try await sandbox.history().isEmpty)
+            #expect(try await sandbox.get("/apple/auth/keys").status == 503)
+        }
     }
 
     @Test func `help names every option and a wrong one is refused`() async throws {
@@ -113,8 +134,8 @@ import Testing
 
     @Test func `a port that is taken is an error with a message`() async throws {
         try await Sandbox.run { sandbox in
-            let port = try #require(sandbox.url.split(separator: ":").last)
-            let result = try await run("--port", String(port))
+            let port = try port(of: sandbox)
+            let result = try await run("--port", port)
             #expect(result.code == 1)
             #expect(result.errors == "Error: Cannot listen on 127.0.0.1, port \(port): Address already in use.\n")
         }

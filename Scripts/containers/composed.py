@@ -67,7 +67,7 @@ class Composed:
 
     def down(self, *words):
         # Docker removes a container in whose network another one is, podman does not.
-        self.compose("rm", "--stop", "--force", "sandbox-relay-1", "sandbox-relay-2")
+        self.compose("rm", "--stop", "--force", "sandbox-relay-1", "sandbox-relay-2", "service-relay")
         self.compose("down", "-t", "40", *words)
 
     def end(self):
@@ -195,7 +195,32 @@ def walk(composed):
     for path in ("/web/account", "/.well-known/oauth-authorization-server", "/.well-known/apple-app-site-association"):
         if (status := call(PUBLIC, "GET", path)[0]) not in (200, 303):
             raise Failure(f"GET {path}: {status}")
+    check_calls_of_sandbox(composed)
     return bearer
+
+
+def check_calls_of_sandbox(composed):
+    """An event of a provider's and Google's checks of account linking, which the sandbox sends to its own loopback address."""
+    service = f"http://127.0.0.1:{PUBLIC}"
+    event = {"type": "email-disabled", "person": "kim", "clientId": "com.example.lamp", "target": f"{service}/v1/events/apple"}
+    deliveries = []
+
+    def is_answered():
+        deliveries.extend(expect(200, SANDBOX_PORT, "POST", "/control/apple/events", event)["deliveries"])
+        return "status" in deliveries[-1]
+
+    until("an event reaches the service", 60, is_answered)
+    if deliveries[-1]["status"] != 200:
+        raise Failure(f"an event of Apple's: {deliveries[-1]}")
+    done = composed.execute("countersign-1", "countersign", "oauth-client", "create", "--name", "Google", "--app-flip",
+                            "--redirect-uri", f"http://127.0.0.1:{SANDBOX_PORT}/google/r/lamp-linking")
+    if done.returncode:
+        raise Failure(f"countersign oauth-client create ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    settings = json.loads(done.stdout) | {"server": service, "project": "lamp-linking"}
+    expect(200, SANDBOX_PORT, "POST", "/control/google/linking", settings)
+    report = expect(200, SANDBOX_PORT, "POST", "/control/google/linking/checks", {})
+    if report["failed"] or not report["passed"]:
+        raise Failure(f"account linking: {[check for check in report['checks'] if check['result'] == 'failed'] or report}")
 
 
 def check_listeners(composed):

@@ -124,9 +124,11 @@ extension Administration {
     }
 
     /// Stops the replacement of an account's address, if there is one.
+    ///
+    /// - Returns: whether there was one.
     package func cancelEmailReplacement(
         of id: AccountID, reason: String?, by administrator: Administrator
-    ) async throws(AdministrationFailure) {
+    ) async throws(AdministrationFailure) -> Bool {
         try await stored {
             try await emailReplacements.cancel(of: id, reason: reason, by: administrator.call)
         }

@@ -1,3 +1,4 @@
+import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -78,6 +79,28 @@ import Testing
         #expect(try await status(other) == 200)
         let again = try await world.run(["session", "end", id])
         #expect(again.status == 1 && again.error == "countersign: There is no session \(id).\n")
+    }
+
+    @Test func `revocation retry prints what there is, also where nothing is left to try`() async throws {
+        let key = try await world.adminKey("revoke")
+        let rows = [
+            ("01000000-0000-7000-8000-0000000abe01", "done"), ("01000000-0000-7000-8000-0000000abe02", "failed"),
+        ]
+        for (id, status) in rows {
+            try await scratch.execute(
+                """
+                INSERT INTO outbox (message_id, kind, status, provider, realm, subject, attempts, last_error,
+                    next_attempt_at, created_at, finished_at)
+                VALUES (\(id)::uuid, 'revocation', \(status), 'google', 'main', 'retried-late', 3, 'x', now(), now(),
+                    now())
+                """)
+            let ending = try await world.run(["revocation", "retry", id, "--reason", "case 7"]).expecting(1)
+            #expect(try ending.json["status"]?.string == status)
+            #expect(ending.error.hasPrefix("countersign: There is nothing left to try again: "), "\(ending.error)")
+            let answer = try await service.administer("POST", "/admin/v1/revocations/\(id)/retry", bearer: key)
+            #expect(answer.status == 202 && answer.json?["status"]?.string == status, "\(answer.body)")
+        }
+        #expect(try await world.recorded("type = 'revocation_retried'") == 0)
     }
 
     @Test func `what names nothing, or gives no reason, is refused in one sentence`() async throws {

@@ -63,11 +63,11 @@ extension Act {
     package static let cancelEmailReplacement = Act(
         name: "cancel-replace-email", subject: .account, scope: .manage, reason: .optional,
         operation: .delete("/replace-email"), isDangerous: false, label: "Stop replacement",
-        consequence: "The account keeps the address that it has.", result: "The replacement is stopped."
+        consequence: "The account keeps the address that it has.", result: "The replacement is stopped.",
+        nothing: "No replacement is pending: it may be in effect already."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         try await administration.cancelEmailReplacement(
-            of: try identifier(id), reason: input.reason, by: administrator)
-        return .done
+            of: try identifier(id), reason: input.reason, by: administrator) ? .done : .nothing
     }
 
     package static let renameAccount = Act(

@@ -6,11 +6,11 @@ extension Act {
     package static let retryRevocation = Act(
         name: "retry", subject: .revocation, scope: .revoke, reason: .optional, isDangerous: false, label: "Retry",
         consequence: "The revocation is tried again at once.", result: "The revocation is tried again.",
-        nothing: "There is nothing left to try again: a newer revocation has what this one was about."
+        nothing: "There is nothing left to try again: it is done, or a newer revocation has what it was about."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         let revocation = try await administration.retry(
             try identifier(id), reason: input.reason, by: administrator)
-        return .record(revocation, isChanged: revocation.status != .failed)
+        return .record(revocation, isChanged: revocation.status == .pending)
     }
 
     package static let replayEvent = Act(

@@ -73,7 +73,7 @@ package struct EmailReplacementStore: Sendable {
     package func cancel(in session: Session, by call: Call) async throws {
         try await database.change(by: call) { change in
             _ = try await change.accounts.lock(of: session)
-            try await change.emailReplacements.delete(
+            _ = try await change.emailReplacements.delete(
                 of: session.accountID,
                 recording: AuditEvent(
                     .emailReplacementCancelled, from: call.origin, accountID: session.accountID, sessionID: session.id))
@@ -81,10 +81,12 @@ package struct EmailReplacementStore: Sendable {
     }
 
     /// Stops a replacement, if there is one, without a session of its account.
-    package func cancel(of id: AccountID, reason: String?, by call: Call) async throws {
+    ///
+    /// - Returns: whether there was one.
+    package func cancel(of id: AccountID, reason: String?, by call: Call) async throws -> Bool {
         try await database.change(by: call) { change in
             guard try await change.accounts.lock(id) != nil else { throw Refusal.accountNotFound }
-            try await change.emailReplacements.delete(
+            return try await change.emailReplacements.delete(
                 of: id,
                 recording: AuditEvent(.emailReplacementCancelled, from: call.origin, accountID: id, reason: reason))
         }
@@ -125,14 +127,16 @@ extension EmailReplacementStore {
 extension Change.EmailReplacements {
     /// Ends a replacement, if there is one, because of another change of the account, which the caller has locked.
     func end(of id: AccountID, because reason: EmailReplacementStore.EndReason) async throws(PostgresError) {
-        try await delete(
+        _ = try await delete(
             of: id,
             recording: AuditEvent(.emailReplacementCancelled, from: origin, accountID: id, reason: reason.rawValue))
     }
 
     /// Deletes the row and records it, if there is one.
-    fileprivate func delete(of id: AccountID, recording event: AuditEvent) async throws(PostgresError) {
-        _ = try await change.execute(
+    ///
+    /// - Returns: whether there was one.
+    fileprivate func delete(of id: AccountID, recording event: AuditEvent) async throws(PostgresError) -> Bool {
+        let recorded = try await change.execute(
             """
             WITH deleted AS (
                 DELETE FROM email_replacements WHERE account_id = \(id) RETURNING account_id
@@ -140,6 +144,7 @@ extension Change.EmailReplacements {
             \(AuditTrail.insertion(event, by: call))
             WHERE EXISTS (SELECT FROM deleted)
             """)
+        return recorded == 1
     }
 
     /// Whether an administrator may give the address to an account that doesn't have it.

@@ -62,8 +62,8 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
         case .failed(let sentence): throw CommandFailure(sentence)
         case nil: throw CommandFailure("Nothing was done.")
         case .record(let record, let isChanged):
-            guard isChanged else { throw CommandFailure(Commanded.act.nothing) }
             printLine(Commanded.line(of: record))
+            guard isChanged else { throw CommandFailure(Commanded.act.nothing) }
         case .changed(let record): printLine(Commanded.line(of: record))
         }
     }

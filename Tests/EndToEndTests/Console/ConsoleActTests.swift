@@ -84,6 +84,29 @@ struct ConsoleActTests: WorldSuite {
         #expect(stopped.notice == "The replacement is stopped.")
         #expect(try await world.count("SELECT count(*) FROM email_replacements WHERE account_id = \(id)::uuid") == 0)
         #expect(!stopped.buttons.contains("Stop replacement"))
+        // From the page as it was, as by another administrator, or when it has come into effect.
+        let late = try await visit.act("Stop replacement", on: page).expecting(409)
+        #expect(late.notice == "No replacement is pending: it may be in effect already.")
+        let recorded = try await world.recorded(
+            "type = 'email_replacement_cancelled' AND account_id = \(id)::uuid")
+        #expect(recorded == 1)
+    }
+
+    @Test func `Retry of a revocation that is done by now says so, and records nothing`() async throws {
+        let id = "01000000-0000-7000-8000-0000000abd01"
+        try await scratch.execute(
+            """
+            INSERT INTO outbox (message_id, kind, status, provider, realm, subject, attempts, last_error,
+                next_attempt_at, created_at, finished_at)
+            VALUES (\(id)::uuid, 'revocation', 'failed', 'google', 'main', 'done-by-now', 3, 'x', now(), now(), now())
+            """)
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let question = try await visit.open("/console/revocations/\(id)/retry")
+        try await scratch.execute("UPDATE outbox SET status = 'done' WHERE message_id = \(id)::uuid")
+        let form = try #require(question.html.forms.first { $0.method == "POST" && $0.buttons.first?.label == "Retry" })
+        let late = try await visit.browser.submit(form, on: question, typed: ["reason": "case 13"]).expecting(409)
+        #expect(late.notice?.hasPrefix("There is nothing left to try again: it is done") == true, "\(late.answer.body)")
+        #expect(try await world.audited("revocation_retried", reason: "case 13") == 0)
     }
 
     @Test func `a revocation leads to who asked for it, why, and for whom`() async throws {

@@ -74,6 +74,25 @@ import Testing
         }
     }
 
+    @Test func `a replay of no event takes none of the places, and is not recorded`() async throws {
+        try await WebhookWorld.run { world in
+            try await world.happen(to: [AccountID(now: Timestamp(seconds: WebhookWorld.start))])
+            let event = try #require(try await world.feed.page(after: .beginning, of: [], limit: 1)?.events.first)
+            for _ in 0...WebhookStream.maximumReplays {
+                let stretch = try await world.store.replay(
+                    to: "crm", after: event.position, until: event.position, types: world.types, reason: "a test",
+                    by: world.call)
+                let single = try await world.store.replay(
+                    event, to: "crm", types: [.accountMerged], reason: "a test", by: world.call)
+                #expect(stretch == 0 && single == 0)
+            }
+            #expect(try await world.store.streams(of: "crm").count == 1)
+            let recorded = try await world.database.query(
+                "SELECT count(*) FROM audit_events WHERE type LIKE 'webhook%'", as: Int.self)
+            #expect(recorded == [0])
+        }
+    }
+
     @Test func `nothing is replayed to an endpoint that was not seen`() async throws {
         try await WebhookWorld.run { world in
             try await world.happen(to: [AccountID(now: Timestamp(seconds: WebhookWorld.start))])
@@ -83,8 +102,16 @@ import Testing
                     to: "new", after: .beginning, until: event.position, types: world.types, reason: "a test",
                     by: world.call)
             }
+            // Also where there is nothing to replay.
             await #expect(throws: WebhookStore.Unseen.self) {
-                try await world.store.replay(event, to: "new", types: world.types, reason: "a test", by: world.call)
+                try await world.store.replay(
+                    to: "new", after: event.position, until: event.position, types: world.types, reason: "a test",
+                    by: world.call)
+            }
+            for types in [world.types, [.accountMerged]] as [Set<AccountEvent.Kind>] {
+                await #expect(throws: WebhookStore.Unseen.self) {
+                    try await world.store.replay(event, to: "new", types: types, reason: "a test", by: world.call)
+                }
             }
             let recorded = try await world.database.query(
                 "SELECT count(*) FROM audit_events WHERE type LIKE 'webhook%'", as: Int.self)

@@ -122,14 +122,15 @@ package struct WebhookStore: Sendable {
                 WHERE name = \(name) AND status <> \(status.rawValue)
                 """)
             let hastened = try await status == .active ? Self.makeDue(name, in: change) : 0
-            guard changed + hastened > 0 else {
-                let isSeen = try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name)") == 1
-                guard isSeen else { throw Unseen() }
-                return
-            }
+            guard changed + hastened > 0 else { return try await Self.requireSeen(name, in: change) }
             try await change.record(
                 status == .paused ? .webhookPaused : .webhookResumed, reason: AuditEvent.reason(of: name, reason))
         }
+    }
+
+    private static func requireSeen(_ name: String, in session: some PostgresSession) async throws {
+        let isSeen = try await session.execute("SELECT FROM webhook_endpoints WHERE name = \(name)") == 1
+        guard isSeen else { throw Unseen() }
     }
 
     /// The try is beside the schedule: when it fails the same step is waited for again, so that no number of resumptions
@@ -161,7 +162,7 @@ package struct WebhookStore: Sendable {
         }
     }
 
-    /// Begins to push a stretch of the feed once more, and records it.
+    /// Begins to push a stretch of the feed once more, and records it. One without an event is no replay.
     ///
     /// - Parameter start: behind which it begins.
     /// - Returns: how many events.
@@ -179,10 +180,14 @@ package struct WebhookStore: Sendable {
                 WHERE position > \(start.number) AND position <= \(end.number) AND type = ANY (\(words))
                 """, as: Int.self)
         }
+        guard let count = counts.first, count > 0 else {
+            try await Self.requireSeen(name, in: database)
+            return 0
+        }
         _ = try await database.change(by: call) { change in
             try await Self.beginReplay(to: name, after: start, until: end, types: words, reason: reason, in: change)
         }
-        return counts.first ?? 0
+        return count
     }
 
     /// Begins to push one event once more, and records it. Its account is parked at it, so that the feed need not have it.
@@ -194,17 +199,20 @@ package struct WebhookStore: Sendable {
         _ event: FeedEvent, to name: String, types: Set<AccountEvent.Kind>?, reason: String, by call: Call
     ) async throws -> Int {
         let words = types?.map(\.rawValue).sorted() ?? [event.type]
-        return try await database.change(by: call) { change async throws -> Int in
+        guard words.contains(event.type) else {
+            try await Self.requireSeen(name, in: database)
+            return 0
+        }
+        try await database.change(by: call) { change in
             let stream = try await Self.beginReplay(
                 to: name, after: event.position, until: event.position, types: words, reason: reason, in: change)
-            guard words.contains(event.type) else { return 0 }
             _ = try await change.execute(
                 """
                 INSERT INTO webhook_parked (stream_id, account_id, position, attempts, next_attempt_at)
                 VALUES (\(stream), \(event.accountID), \(event.position.number), 0, \(call.now))
                 """)
-            return 1
         }
+        return 1
     }
 
     private static func beginReplay(

@@ -38,6 +38,9 @@ import Testing
             for since in ["2020-01-01", " 2020-01-01 08:00:00 "] {
                 #expect(try await replay(since: since).notice == "The events are pushed once more.", "\(since)")
             }
+            let empty = try await replay(since: "2999-01-01").expecting(409)
+            #expect(empty.notice == "There is no event since then.")
+            #expect(try await world.audited("webhook_replayed") == 2)
             let refused = try await replay(since: "yesterday").expecting(400)
             #expect(refused.notice?.hasPrefix("This is no time.") == true, "\(refused.answer.body)")
         }

@@ -72,10 +72,15 @@ extension Administration {
             behindSeconds: record.oldest.map(age) ?? 0, givenUpSecondsAgo: record.lastGivenUpAt.map(age))
     }
 
-    /// Posts an event to it that is in no feed, also while it is paused.
-    package func testWebhook(_ name: String) async throws(AdministrationFailure) -> WebhookTest {
+    /// Posts an event to it that is in no feed, also while it is paused. That is recorded before: none is posted that the
+    /// trail does not have.
+    package func testWebhook(
+        _ name: String, by administrator: Administrator
+    ) async throws(AdministrationFailure) -> WebhookTest {
         let endpoint = try endpoint(name)
         guard let sender else { throw .notFound }
+        let event = AuditEvent(.webhookTested, from: administrator.call.origin, reason: name)
+        try await stored { try await trail.record(event, by: administrator.call) }
         let outcome = await sender.test(endpoint)
         guard outcome != .busy, outcome != .untried else { throw .overloaded(retryAfter: 1) }
         return WebhookTest(outcome: outcome)

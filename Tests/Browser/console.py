@@ -496,6 +496,7 @@ def console_tests_pauses_resumes_and_replays_a_webhook(browser, stack, by):
     stack.eventually("SELECT count(*) > 0 FROM webhook_streams WHERE endpoint = 'crm'", "t")
     page = visitor.open("/console/webhooks")
     visitor.act("Test", within=row)
+    audited(visitor, "webhook_tested", "crm")
     for label, reason, type, wanted in (
         ("Pause", "ticket 16", "webhook_paused", "paused"), ("Resume", "ticket 17", "webhook_resumed", "active"),
     ):

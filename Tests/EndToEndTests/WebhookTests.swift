@@ -55,6 +55,9 @@ import Testing
             }
             #expect(tests.count == 1)
             #expect(try await endpoint.call("POST", "/crm/test", "{}").status == 200)
+            #expect(try await world.audited("webhook_tested", reason: "crm") == 2)
+            try await world.run(["webhooks", "test", "crm"], settings).expecting(0)
+            #expect(try await world.recorded("type = 'webhook_tested' AND actor = 'operator' AND reason = 'crm'") == 1)
             for path in ["/nobody/test", "/nobody/pause", "/nobody/resume"] {
                 #expect(try await endpoint.call("POST", path).status == 404, "\(path)")
             }

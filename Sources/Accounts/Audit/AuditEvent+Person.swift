@@ -21,8 +21,8 @@ extension AuditEvent.Kind {
             .emailDeliverable, .emailUndeliverable, .grantRevoked, .credentialChangeRequired, .streamVerified,
             .eventReplayed, .emailReplacementRequested, .emailReplaced, .oauthClientCreated, .oauthClientChanged,
             .adminKeyCreated, .adminKeyRevoked, .adminKeyRejected, .consoleOpened, .consoleEnded, .consoleForgotten,
-            .consoleRefused, .auditExported, .auditDropped, .webhookPaused, .webhookResumed, .webhookReplayed,
-            .databaseReconciled, .signingKeyRotated:
+            .consoleRefused, .auditExported, .auditDropped, .webhookTested, .webhookPaused, .webhookResumed,
+            .webhookReplayed, .databaseReconciled, .signingKeyRotated:
             false
         }
     }

@@ -112,6 +112,8 @@ package struct AuditEvent: Sendable {
         case auditExported = "audit_exported"
         /// Old months of the trail were taken away: before which, how many rows, and the anchor that a check begins behind.
         case auditDropped = "audit_dropped"
+        /// An administrator had a test posted to an endpoint: which.
+        case webhookTested = "webhook_tested"
         /// An administrator paused the deliveries to an endpoint, resumed them or sent a stretch again: which, and why.
         case webhookPaused = "webhook_paused"
         case webhookResumed = "webhook_resumed"

@@ -7,8 +7,8 @@ extension Act {
         name: "test", subject: .webhook, scope: .manage, reason: .none, operation: nil, isDangerous: false,
         label: "Test", consequence: "An event of the type endpoint.test is posted to it now, also while it is paused.",
         result: "The receiver took the test."
-    ) { administration, id, _, _ throws(AdministrationFailure) in
-        guard let failure = try await administration.testWebhook(id).failure else { return .done }
+    ) { administration, id, _, administrator throws(AdministrationFailure) in
+        guard let failure = try await administration.testWebhook(id, by: administrator).failure else { return .done }
         return .failed(failure)
     }
 

@@ -11,9 +11,9 @@ extension AdminAPI {
                 let range = try request.query { $0.range(WebhookCursor.self) }
                 return .list(try await administration.webhooks(after: range.cursor, limit: range.limit))
             },
-            operation(.post, "/webhooks/{name}/test", .manage) { request, _ in
+            operation(.post, "/webhooks/{name}/test", .manage) { request, administrator in
                 try request.requireNoMembers()
-                let test = try await administration.testWebhook(try request.webhookName())
+                let test = try await administration.testWebhook(try request.webhookName(), by: administrator)
                 return .json(test)
             },
             operation(.post, "/webhooks/{name}/replay", .manage) { request, administrator in

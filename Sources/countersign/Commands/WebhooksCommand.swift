@@ -35,9 +35,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         @Argument(help: "Its name.") var name: String
 
         func run() async throws {
-            let result = try await withWebhook(name, options) { administration, _ in
-                try await administration.testWebhook(name)
-            }
+            let result = try await withWebhook(name, options) { try await $0.testWebhook(name, by: $1) }
             printLine(result.line)
             guard result.isDelivered else { throw ExitCode(1) }
         }

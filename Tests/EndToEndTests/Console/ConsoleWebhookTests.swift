@@ -20,6 +20,7 @@ import Testing
                     #expect(!failed.answer.body.contains(text), "\(text)")
                 }
             }
+            #expect(try await world.audited("webhook_tested", reason: "crm") == 3)
         }
     }
 

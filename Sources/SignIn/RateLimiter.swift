@@ -47,11 +47,15 @@ struct RateLimiter: Sendable {
 
     /// Counts one use.
     ///
-    /// - Parameter subject: the owner of the allowance; `nil` is not limited.
+    /// - Parameters:
+    ///   - subject: the owner of the allowance; `nil` is not limited.
+    ///   - account: that a refusal is recorded at, if any.
     /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when the allowance is used up.
-    func draw(_ kind: LimitKind, of subject: String?, by call: Call) async throws(SignInFailure) {
+    func draw(
+        _ kind: LimitKind, of subject: String?, in account: AccountID? = nil, by call: Call
+    ) async throws(SignInFailure) {
         guard let subject, let wait = try await wait(kind, of: .everybody(subject)) else { return }
-        throw refusal(kind, wait, by: call)
+        throw refusal(kind, wait, in: account, by: call)
     }
 
     /// Counts one use, and takes it back unless the body succeeds.
@@ -63,10 +67,10 @@ struct RateLimiter: Sendable {
 
     /// Counts one use, and takes it back unless the body succeeds with what counts as one.
     func drawing<Value>(
-        _ kind: LimitKind, of subject: String?, by call: Call, counting isUse: (Value) -> Bool,
-        _ body: () async throws(SignInFailure) -> Value
+        _ kind: LimitKind, of subject: String?, in account: AccountID? = nil, by call: Call,
+        counting isUse: (Value) -> Bool, _ body: () async throws(SignInFailure) -> Value
     ) async throws(SignInFailure) -> Value {
-        try await draw(kind, of: subject, by: call)
+        try await draw(kind, of: subject, in: account, by: call)
         do throws(SignInFailure) {
             let value = try await body()
             if !isUse(value) { await putBack(kind, of: subject) }
@@ -106,7 +110,12 @@ struct RateLimiter: Sendable {
         _ kind: LimitKind, _ wait: Int64, of address: EmailAddress? = nil, in account: AccountID? = nil, by call: Call
     ) -> SignInFailure {
         noteUsedUp(kind)
-        let event = AuditEvent(.rateLimited, by: .person, in: call, accountID: account, reason: kind.rawValue)
+        let origin = call.origin
+        let isAdministrator = origin.actor == .administrator || origin.actor == .operator
+        var event = AuditEvent(
+            .rateLimited, by: isAdministrator ? origin.actor : .person, in: call, accountID: account,
+            reason: kind.rawValue)
+        if isAdministrator { event.actorName = origin.actorName }
         refusals.note(event, of: address, at: clock.now())
         return .rateLimited(kind, retryAfter: wait)
     }

@@ -86,6 +86,23 @@ struct SupportActTests: WorldSuite {
         let refused = try await visit.act("Send sign-in code", on: try await visit.account(id))
         #expect(refused.status == 429 && refused.notice?.contains("as many codes as it may") == true)
         #expect(refused.answer["Retry-After"] != nil && refused.answer["WWW-Authenticate"] == nil)
+        var settings = MailedWorld.settings(port: try #require(MailedWorld.server).port)
+        settings["limits.mailPerAddress"] = "3/h"
+        settings["operator"] = "ann"
+        let command = try await world.run(["account", "send-code", id], settings).expecting(1)
+        #expect(command.error.contains("as many codes as it may"), "\(command.error)")
+        func refusals(of actor: String, named name: String) async throws -> Int64 {
+            try await world.count(
+                """
+                SELECT COALESCE(sum(occurrences), 0) FROM audit_events
+                WHERE type = 'rate_limited' AND reason = 'mailPerAddress' AND account_id = \(id)::uuid
+                    AND actor = \(actor) AND actor_name = \(name)
+                """)
+        }
+        #expect(try await refusals(of: "operator", named: "ann") == 1)
+        try await eventually("the refusals of the administrator are in the account's trail") {
+            try await refusals(of: "administrator", named: "kim@support") == 2
+        }
     }
 
     @Test func `a database that fails while a code is to be mailed is what the administrator reads of`() async throws {

@@ -36,8 +36,9 @@ package struct SupportCodes: Sendable {
         }
         let isMailed: (EmailCodeRequestDecision) -> Bool = { $0 != .nothing }
         if decision == .needsAllowance {
-            decision = try await limits.drawing(.mailPerAddress, of: address.text, by: call, counting: isMailed) {
-                () throws(SignInFailure) -> EmailCodeRequestDecision in
+            decision = try await limits.drawing(
+                .mailPerAddress, of: address.text, in: event.accountID, by: call, counting: isMailed
+            ) { () throws(SignInFailure) -> EmailCodeRequestDecision in
                 var request = request
                 request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
                 return try await stored { [request] in

@@ -67,7 +67,8 @@ package struct OAuthClientStore: Sendable {
         ).first ?? false
     }
 
-    /// Changes a client, except for its secrets and its status, under the lock of its row.
+    /// Changes a client, except for its secrets and its status, under the lock of its row. It is recorded where anything
+    /// differs.
     ///
     /// - Parameter edit: what becomes of the client as it is stored.
     /// - Returns: the client as it is now; `nil` when there is none.
@@ -77,14 +78,18 @@ package struct OAuthClientStore: Sendable {
         try await database.change(by: call) { change in
             guard var client = try await change.oauthClients.lock(id) else { return nil }
             edit(&client)
-            _ = try await change.oauthClients.update(
-                id,
+            let columns: SQL = """
+                (name, redirect_uris, scopes, assertion_audiences, require_pkce, rotate_refresh, streamlined_create,
+                    introspect)
                 """
-                name = \(client.name), redirect_uris = \(client.redirectURIs.map(\.text)),
-                scopes = \(client.scopes?.texts), assertion_audiences = \(client.assertionAudiences),
-                require_pkce = \(client.requiresPKCE), rotate_refresh = \(client.rotatesRefresh),
-                streamlined_create = \(client.createsAccounts), introspect = \(client.introspects)
-                """, "changed")
+            let values: SQL = """
+                (\(client.name), \(client.redirectURIs.map(\.text)), \(client.scopes?.texts),
+                    \(client.assertionAudiences), \(client.requiresPKCE), \(client.rotatesRefresh),
+                    \(client.createsAccounts), \(client.introspects))
+                """
+            // By the database: names that are equal here may have other octets.
+            try await change.oauthClients.update(
+                id, "\(columns) = \(values)", where: "\(columns) IS DISTINCT FROM \(values)", "changed")
             return client
         }
     }
@@ -98,7 +103,7 @@ package struct OAuthClientStore: Sendable {
     ) async throws -> OAuthClient? {
         try await database.change(by: call) { change in
             guard let client = try await change.oauthClients.lock(id) else { return nil }
-            _ = try await change.oauthClients.update(
+            try await change.oauthClients.update(
                 id,
                 """
                 previous_secret_hash = CASE WHEN \(keptUntil)::timestamptz IS NULL THEN NULL ELSE secret_hash END,
@@ -108,11 +113,16 @@ package struct OAuthClientStore: Sendable {
         }
     }
 
+    /// Disables or enables a client, and records it unless it is so already.
+    ///
     /// - Returns: whether there is such a client.
     package func setStatus(of id: OAuthClientID, to status: OAuthClient.Status, by call: Call) async throws -> Bool {
         try await database.change(by: call) { change in
+            guard try await change.oauthClients.lock(id) != nil else { return false }
             try await change.oauthClients.update(
-                id, "status = \(status.rawValue)", status == .active ? "enabled" : "disabled")
+                id, "status = \(status.rawValue)", where: "status <> \(status.rawValue)",
+                status == .active ? "enabled" : "disabled")
+            return true
         }
     }
 
@@ -177,12 +187,13 @@ extension Change.OAuthClients {
         ).first?.client
     }
 
+    /// Updates the row and records it, where the condition holds.
     fileprivate func update(
-        _ id: OAuthClientID, _ assignments: SQL, _ what: String
-    ) async throws(PostgresError) -> Bool {
-        let updated = try await change.execute("UPDATE oauth_clients SET \(assignments) WHERE client_id = \(id.text)")
-        guard updated == 1 else { return false }
+        _ id: OAuthClientID, _ assignments: SQL, where condition: SQL = "TRUE", _ what: String
+    ) async throws(PostgresError) {
+        let updated = try await change.execute(
+            "UPDATE oauth_clients SET \(assignments) WHERE client_id = \(id.text) AND \(condition)")
+        guard updated == 1 else { return }
         try await change.record(.oauthClientChanged, reason: "\(id.text) \(what)")
-        return true
     }
 }

@@ -53,6 +53,41 @@ import Testing
             try await world.count("SELECT count(*) FROM oauth_clients c WHERE strpos(c::text, \(secret)) > 0") == 0)
     }
 
+    @Test func `what changes nothing of a client is answered as ever, and not recorded`() async throws {
+        let body = #"{"name":"Acme Same","redirectUris":["https://acme.example/linked"],"scopes":["profile"]}"#
+        let created = try await administer("POST", "", body).expecting(201)
+        let id = try #require(created.json?["clientId"]?.string)
+        let key = try await world.adminKey("read,manage")
+        func call(_ method: String, _ path: String = "", _ body: String? = nil) async throws -> RawAnswer {
+            try await service.administer(method, "/admin/v1/oauth-clients/\(id)\(path)", bearer: key, body: body)
+        }
+        func recorded() async throws -> Int64 {
+            try await world.recorded("type = 'oauth_client_changed' AND starts_with(reason, \(id))")
+        }
+        let shown = try await call("GET").expecting(200)
+        for same in ["{}", body] {
+            #expect(try await call("PATCH", "", same).expecting(200).body == shown.body)
+        }
+        try await call("POST", "/enable").expecting(204)
+        #expect(try await recorded() == 0)
+        for _ in 1...2 { try await call("POST", "/disable").expecting(204) }
+        #expect(try await recorded() == 1)
+        // The same names to a reader, in other octets.
+        let names = ["Caf\u{E9}", "Cafe\u{301}"]
+        let changes = [
+            #"{"redirectUris":["https://acme.example/other"]}"#, #"{"scopes":[]}"#, #"{"assertionAudiences":["a"]}"#,
+            #"{"requirePkce":true}"#, #"{"rotateRefresh":true}"#, #"{"streamlinedCreate":false}"#,
+            #"{"introspect":true}"#,
+        ]
+        for (index, change) in (changes + names.map { #"{"name":"\#($0)"}"# }).enumerated() {
+            for _ in 1...2 { try await call("PATCH", "", change).expecting(200) }
+            #expect(try await recorded() == Int64(2 + index), "\(change)")
+        }
+        let stored = try await world.count(
+            "SELECT count(*) FROM oauth_clients WHERE client_id = \(id) AND name = \(names[1])")
+        #expect(stored == 1)
+    }
+
     @Test func `an administrator reads what is linked in pages, the oldest link first`() async throws {
         let browser = try await world.signedInBrowser("collector")
         var linked: [String] = []

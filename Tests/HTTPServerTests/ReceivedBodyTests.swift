@@ -1,4 +1,6 @@
 import HTTPServer
+import Logging
+import MetricsTestKit
 import TestSupport
 import Testing
 
@@ -47,8 +49,7 @@ import Testing
         async throws
     {
         // A quarter of four.
-        let log = RecordingLog.ofRequests()
-        try await withServer(limits: Self.limits(perNetwork: 4), log: log) { port in
+        try await withServer(limits: Self.limits(perNetwork: 4)) { port in
             try await RawConnection.open(port) { first in
                 try await Self.begin(&first)
                 try await RawConnection.open(port) { second in
@@ -68,7 +69,30 @@ import Testing
                 try await RawConnection.open(port) { try await Self.begin(&$0) }
             }
         }
-        #expect(log.entries.contains { $0.metadata["reason"] == "bodies" })
+    }
+
+    @Test func `one network's body too many is no error of the service's, and is counted and logged by its route`()
+        async throws
+    {
+        let log = RecordingLog.ofRequests()
+        let metrics = TestMetrics()
+        try await withServer(limits: Self.limits(perNetwork: 4), log: log, metrics: metrics) { port in
+            try await RawConnection.open(port) { first in
+                try await Self.begin(&first)
+                try await RawConnection.open(port) { second in
+                    let status = try await second.exchange(Self.half()).status
+                    #expect(status == 503)
+                }
+            }
+        }
+        let line = try #require(log.requests.first { $0.metadata["reason"] == "bodies" })
+        #expect(line.level == .info)
+        #expect(line.metadata["method"] == "POST" && line.metadata["route"] == "/v1/echo")
+        #expect(line.personal["client"] == "127.0.0.1")
+        let operation = [("method", "POST"), ("route", "/v1/echo"), ("status", "5xx")]
+        #expect(try metrics.expectCounter("countersign_http_requests_total", operation).totalValue == 1)
+        let shed = [("listener", "test"), ("reason", "bodies")]
+        #expect(try metrics.expectCounter("countersign_http_shed_total", shed).totalValue == 1)
     }
 
     /// By the client, or by the server at its deadline.

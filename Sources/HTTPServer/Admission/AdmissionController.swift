@@ -65,10 +65,10 @@ final class Permit: Sendable {
 enum Overload: String, CaseIterable {
     case noPermit = "no_place"
     case waitedTooLong = "waited_too_long"
-    /// The client's network sends as many bodies as it may.
+    /// The client's network sends as many bodies as it may. Others are served as ever, so it is no error.
     case bodies
 
-    var problem: Problem { Problem(.temporarilyUnavailable, reason: rawValue) }
+    var problem: Problem { Problem(.temporarilyUnavailable, reason: rawValue, isExpected: self == .bodies) }
 }
 
 /// The rate limit of log lines for overload rejections: one line per second. A log that grows with the overload would

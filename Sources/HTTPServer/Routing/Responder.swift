@@ -84,11 +84,18 @@ final class Responder: Sendable {
             }
         case .rejection(let problem, let head, let overload):
             let context = RequestContext(requestID: Self.id(head?.headers.first(name: "X-Request-Id")), trace: nil)
+            let received = head.map { ReceivedRequest(head: $0, body: ByteBuffer(), closes: true) }
+            let client = client(connection.peer, head?.headers ?? [:])
             let response = RequestContext.$current.withValue(context) {
-                let received = head.map { ReceivedRequest(head: $0, body: ByteBuffer(), closes: true) }
+                if let overload, let received,
+                    case .found(let route, _) = routes.resolve(
+                        Route.Method(received.head.method), path: RequestTarget(received.head.uri).path)
+                {
+                    let outcome = rejection(for: overload, route: route, client: client, in: context)
+                    return finish(outcome, of: received, in: context, since: .now)
+                }
                 let response = early(
-                    problem, received, on: connection, client: client(connection.peer, head?.headers ?? [:]),
-                    in: context, isPlain: overload != nil)
+                    problem, received, on: connection, client: client, in: context, isPlain: overload != nil)
                 return finish(
                     Outcome(response: response, problem: problem, overload: overload), of: nil, in: context, since: .now
                 )

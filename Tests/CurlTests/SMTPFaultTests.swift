@@ -22,7 +22,7 @@ import Testing
             ("greeting", "554 go away", .notServed, 554), ("greeting", "421 not now", .notServed, 421),
             ("MAIL", "553 whose?", .refused, 553), ("MAIL", "530 log in first", .notAuthenticated, 530),
             ("RCPT", "535 no", .notAuthenticated, 535), ("MAIL", "452 full", .postponed, 452),
-            ("RCPT", "551 moved", .refused, 551), ("RCPT", "450 greylisted", .postponed, 450),
+            ("RCPT", "551 moved", .refused, 551), ("RCPT", "450 greylisted", .recipientPostponed, 450),
             ("DATA", "503 no", .refused, 503), ("DATA", "451 later", .postponed, 451),
             (".", "554 spam", .refused, 554), (".", "452 full", .postponed, 452),
             // The server is shutting down, whatever the command.

@@ -137,19 +137,21 @@ extension SMTPTransport {
         }
     }
 
-    @Test(arguments: [
-        ("rcpt-550", 550, true), ("rcpt-450", 450, false), ("data-554", 554, true), ("data-451", 451, false),
-    ])
-    func `a refusal is for good or for now, as its reply says`(
-        local: String, reply: Int, isPermanent: Bool
+    @Test(
+        arguments: [
+            ("rcpt-550", .refused, "smtp_550"), ("rcpt-450", .recipientPostponed, "rcpt_450"),
+            ("data-554", .refused, "smtp_554"), ("data-451", .postponed, "smtp_451"),
+        ] as [(String, MailTransportError.Code, String)])
+    func `a refusal is for good or for now, of the recipient or the mail, as its reply says`(
+        local: String, code: MailTransportError.Code, reason: String
     ) async throws {
         try await MailServer.run { peer in
             let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
             let transport = SMTPTransport(server: server, configuration: .forTests())
             let error = try #require(await transport.failure(.sample(to: "\(local)@example.com")))
-            #expect(error == MailTransportError(isPermanent ? .refused : .postponed, reply: reply))
-            #expect(error.isPermanent == isPermanent)
-            #expect(error.reasonCode == "smtp_\(reply)")
+            #expect(error.code == code)
+            #expect(error.isPermanent == (code == .refused))
+            #expect(error.reasonCode == reason)
             // The server quotes the recipient.
             #expect(!"\(error) \(String(reflecting: error))".contains("example.com"))
         }

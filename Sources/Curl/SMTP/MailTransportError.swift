@@ -6,6 +6,8 @@ package struct MailTransportError: Error, Sendable, Equatable {
         case refused
         /// The server won't take this mail now: the same with 4xx.
         case postponed
+        /// The server won't take a mail for this recipient now.
+        case recipientPostponed = "recipient_postponed"
         /// An address that could break the line that it is sent in.
         case invalidAddress = "invalid_address"
         /// An address beyond ASCII, and a server that doesn't offer SMTPUTF8 (RFC 6531 §3.2).
@@ -45,14 +47,15 @@ package struct MailTransportError: Error, Sendable, Equatable {
     package var isPermanent: Bool {
         switch code {
         case .refused, .invalidAddress, .internationalAddress, .tooLarge: true
-        case .postponed, .notAuthenticated, .notServed, .tls, .resolve, .connect, .timedOut, .closed, .busy, .other:
+        case .postponed, .recipientPostponed, .notAuthenticated, .notServed, .tls, .resolve, .connect, .timedOut,
+            .closed, .busy, .other:
             false
         }
     }
 
-    /// The reason code for records and the log: `smtp_550`, or the name of the code.
+    /// The reason code for records and the log: `smtp_550`, `rcpt_450`, or the name of the code.
     package var reasonCode: String {
-        reply.map { "smtp_\($0)" } ?? code.rawValue
+        reply.map { "\(code == .recipientPostponed ? "rcpt" : "smtp")_\($0)" } ?? code.rawValue
     }
 
     package static func == (left: MailTransportError, right: MailTransportError) -> Bool {

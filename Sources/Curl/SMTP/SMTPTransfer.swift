@@ -14,6 +14,8 @@ final class SMTPTransfer {
     private var bytesOffered = 0
     private let needsUTF8: Bool
     private var offersUTF8 = false
+    /// What the server has taken since its greeting, or since TLS began: EHLO or HELO, MAIL, RCPT.
+    private var commandsTaken = 0
     /// Why this side aborted the transfer, if it did.
     private var refusal: MailTransportError.Code?
 
@@ -106,8 +108,11 @@ final class SMTPTransfer {
         case "220":
             // The greeting, or the reply to STARTTLS: what was offered before no longer counts (RFC 3207 §4.2).
             offersUTF8 = false
-        case "250" where text.isEqualWithoutCase(to: "SMTPUTF8"):
-            offersUTF8 = true
+            commandsTaken = 0
+        case "250", "251":
+            if text.isEqualWithoutCase(to: "SMTPUTF8") { offersUTF8 = true }
+            // All lines of a reply but the last have a hyphen (RFC 5321 §4.2.1).
+            if bytes.dropFirst(3).first != UInt8(ascii: "-") { commandsTaken += 1 }
         case "354" where needsUTF8 && !offersUTF8:
             // libcurl has sent the address all the same, and this server accepted it. Nothing is delivered yet.
             refusal = .internationalAddress
@@ -126,7 +131,7 @@ final class SMTPTransfer {
         if let refusal { return .failure(MailTransportError(refusal, detail: detail)) }
         let reply = easy.number(CURLINFO_RESPONSE_CODE)
         let code = code(of: status, reply: reply)
-        let isReply = [.refused, .postponed, .notAuthenticated, .notServed].contains(code)
+        let isReply = [.refused, .postponed, .recipientPostponed, .notAuthenticated, .notServed].contains(code)
         return .failure(MailTransportError(code, reply: isReply && 400..<600 ~= reply ? reply : nil, detail: detail))
     }
 
@@ -143,6 +148,8 @@ final class SMTPTransfer {
         // For a refused command of the envelope, and for a lost connection. A server that requires authentication first
         // (RFC 4954 §6) does not refuse the mail.
         case CURLE_SEND_ERROR where [530, 534, 535, 538].contains(reply): return .notAuthenticated
+        // 421 is about the server, whatever the command (RFC 5321 §3.8).
+        case CURLE_SEND_ERROR where 400..<500 ~= reply && reply != 421 && commandsTaken == 2: return .recipientPostponed
         case CURLE_SEND_ERROR where reply >= 400: return reply < 500 ? .postponed : .refused
         // For a refused message, and for a refused or malformed greeting.
         case CURLE_WEIRD_SERVER_REPLY where reply >= 400:

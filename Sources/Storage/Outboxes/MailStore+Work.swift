@@ -172,8 +172,10 @@ extension MailStore {
             """)
     }
 
+    /// The backlog, whose oldest mail is none that the mail server postpones for its recipient's sake: anybody can type such
+    /// an address, and it says nothing of the server.
     package func backlog() async throws(PostgresError) -> OutboxBacklog {
-        try await outbox.backlog()
+        try await outbox.backlog(oldestOf: "last_error IS NULL OR NOT starts_with(last_error, 'rcpt_')")
     }
 
     /// The `last_error` of a mail that is of no use any more.

@@ -90,12 +90,13 @@ struct Outbox: Sendable {
             """, as: RowID.self, AccountID?.self)
     }
 
-    func backlog() async throws(PostgresError) -> OutboxBacklog {
+    /// - Parameter counted: the condition of the pending rows of which it is the oldest.
+    func backlog(oldestOf counted: SQL = "true") async throws(PostgresError) -> OutboxBacklog {
         try await database.query(
             """
             SELECT p.count, p.oldest, f.count, f.latest
             FROM (
-                SELECT count(*), min(created_at) AS oldest
+                SELECT count(*), min(created_at) FILTER (WHERE \(counted)) AS oldest
                 FROM outbox
                 WHERE status = 'pending' AND kind = \(kind.rawValue)
             ) p, (

@@ -97,8 +97,12 @@ extension ConsoleAPI {
         func age(_ time: Timestamp?) -> Int64 { time.map { max(0, standing.takenAt.seconds - $0.seconds) } ?? 0 }
         func wait(_ label: String, _ backlog: OutboxBacklog, _ path: String) -> Check {
             let hasFailed = backlog.lastFailed.map { age($0) < failureSeconds } ?? false
-            var figure =
-                backlog.oldest == nil ? "none waits" : "the oldest waits \(ConsoleCell.duration(age(backlog.oldest)))"
+            var figure: String =
+                switch (backlog.oldest, backlog.pending) {
+                case (.some(let oldest), _): "the oldest waits \(ConsoleCell.duration(age(oldest)))"
+                case (nil, 0): "none waits"
+                case (nil, _): "none waits but for its recipient's sake"
+                }
             if hasFailed { figure += ", the last was given up \(ConsoleCell.duration(age(backlog.lastFailed))) ago" }
             return Check(
                 label: label, isWell: age(backlog.oldest) < longestWait && !hasFailed, figure: figure, path: path)

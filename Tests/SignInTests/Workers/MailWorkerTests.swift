@@ -112,7 +112,7 @@ import Testing
         let row = try #require(try await fixture.rows().first)
         #expect(row.status == "pending")
         #expect(row.failures == 1)
-        #expect(row.error == "smtp_450")
+        #expect(row.error == "rcpt_450")
         #expect(!row.isClaimed)
         let pause = row.nextAttemptAt.microseconds - fixture.clock.now().microseconds
         #expect((800_000...1_200_000).contains(pause))
@@ -120,6 +120,21 @@ import Testing
         #expect(try await fixture.work() == 1)
         #expect(try await fixture.arrived().count == 1)
         #expect(try await fixture.rows().isEmpty)
+    }
+
+    @Test func `mail is not stuck for one recipient, and is where the server answers none`() async throws {
+        let start = fixture.clock.now()
+        try await fixture.enqueue("password_changed", to: "rcpt-450@example.com")
+        #expect(try await fixture.storage.mails.backlog().oldest == start)
+        #expect(try await fixture.work() == 1)
+        #expect(try await fixture.rows().map(\.error) == ["rcpt_450"])
+        let backlog = try await fixture.storage.mails.backlog()
+        #expect(backlog.pending == 1)
+        #expect(backlog.oldest == nil)
+        try await fixture.waitUntilDue()
+        let away = BrokenTransport(error: MailTransportError(.connect))
+        #expect(try await fixture.makeWorker(transport: away).sendNext())
+        #expect(try await fixture.storage.mails.backlog().oldest == start)
     }
 
     @Test(arguments: [("rcpt-550", "smtp_550"), ("data-554", "smtp_554")])

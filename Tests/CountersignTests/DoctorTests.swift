@@ -280,22 +280,6 @@ import Testing
         }
     }
 
-    @Test func `a mail server is greeted with the password, and gets no mail`() async throws {
-        try await MailServer.run(login: "lamp:right") { server in
-            try await Self.run { _, _, variables in
-                var variables = variables
-                variables["COUNTERSIGN_MAIL_FROM"] = "lamp@example.com"
-                for (password, status) in [("right", Finding.Status.ok), ("canary-password", .failure)] {
-                    variables["COUNTERSIGN_MAIL_SMTP_URL"] = "smtp://lamp:\(password)@127.0.0.1:\(server.port)"
-                    let findings = try await Self.examine(variables).filter { $0.check == .mail }
-                    #expect(findings.map(\.status) == [status], "\(findings.map(\.line))")
-                    #expect(!findings.map(\.line).joined().contains("canary"))
-                }
-            }
-            #expect(server.messages.isEmpty)
-        }
-    }
-
     @Test func `an old schema, a lost database and a faulty configuration are failures of the command`() async throws {
         try await ScratchDatabase.withFresh { scratch in
             var variables = [

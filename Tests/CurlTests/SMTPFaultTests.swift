@@ -108,6 +108,26 @@ import Testing
         #expect(!lines.contains { $0.hasPrefix("AUTH") || $0.hasPrefix("RCPT") }, "\(lines)")
     }
 
+    /// A port for other servers, where an address of its own domains would be taken and any other refused.
+    @Test(arguments: ["250 ok", "554 relay access denied"])
+    func `a server that offers no authentication gets no mail of a user's`(reply: String) async throws {
+        let (error, lines) = try await Self.failure(["MAIL": .say(reply)], user: "lamp:canary@")
+        #expect(error.code == .notAuthenticated)
+        #expect(!error.isPermanent)
+        #expect(!lines.contains { $0.hasPrefix("RCPT") || $0.hasPrefix("DATA") }, "\(lines)")
+    }
+
+    @Test func `a greeting is for nothing where user and password are not asked for`() async throws {
+        let peer = try ScriptedMailServer(["NOOP": .say("250 ok")])
+        for (user, isFailure) in [("", false), ("lamp:canary@", true)] {
+            let server = try #require(SMTPServer("smtp://\(user)127.0.0.1:\(peer.port)"))
+            let transport = SMTPTransport(server: server, configuration: .forTests())
+            var failure: MailTransportError?
+            do { try await transport.greet() } catch { failure = error }
+            #expect(failure == (isFailure ? MailTransportError(.notAuthenticated) : nil))
+        }
+    }
+
     @Test(arguments: [("kübra@example.com", "lamp@example.com"), ("kim@example.com", "lämp@example.com")])
     func `an address beyond ASCII goes to no server without SMTPUTF8`(to: String, from: String) async throws {
         // It would take the address, as many do, and cut or garble it.

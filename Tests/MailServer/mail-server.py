@@ -16,6 +16,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--certificate", help="a PEM file of certificate and key: STARTTLS is offered, and required")
 parser.add_argument("--tls-first", action="store_true", help="TLS before the greeting instead")
 parser.add_argument("--login", help="USER:PASSWORD that clients have to send")
+parser.add_argument("--for-servers", action="store_true", help="neither AUTH nor SMTPUTF8 is offered")
 options = parser.parse_args()
 
 
@@ -79,7 +80,8 @@ def protocol(handler, tls):
     starts = tls if not options.tls_first else None
     return SMTP(
         handler, hostname="mail.test", tls_context=starts, require_starttls=starts is not None,
-        enable_SMTPUTF8=True, auth_required=options.login is not None, auth_require_tls=starts is not None,
+        enable_SMTPUTF8=not options.for_servers, auth_required=options.login is not None,
+        auth_require_tls=starts is not None or options.for_servers,
         authenticator=authenticate if options.login else None)
 
 

@@ -43,16 +43,18 @@ package final class MailServer: Sendable {
     /// What it has written of messages, and how much of its output that is.
     private let read: Mutex<(messages: [Message], count: Int)>
 
+    /// - Parameter isForServers: whether it takes mail of other servers: it offers neither authentication nor SMTPUTF8.
     package static func run<Result>(
-        _ security: Security = .none, login: String? = nil, _ body: (MailServer) async throws -> Result
+        _ security: Security = .none, login: String? = nil, isForServers: Bool = false,
+        _ body: (MailServer) async throws -> Result
     ) async throws -> Result {
         let directory = try ScratchDirectory()
         defer { directory.remove() }
-        let server = try await MailServer(security, login: login, in: directory.url)
+        let server = try await MailServer(security, login: login, isForServers: isForServers, in: directory.url)
         return try await closing(server.process.abort) { try await body(server) }
     }
 
-    private init(_ security: Security, login: String?, in directory: URL) async throws {
+    private init(_ security: Security, login: String?, isForServers: Bool, in directory: URL) async throws {
         authority = directory.appending(path: "certificate.pem").path
         let program = URL(filePath: #filePath).appending(path: "../../MailServer/mail-server.py").standardized.path
         // Debian's, whatever other one is first in PATH: that is what its python3-aiosmtpd is installed for.
@@ -63,6 +65,7 @@ package final class MailServer: Sendable {
         }
         if security == .tls { words.append("--tls-first") }
         if let login { words += ["--login", login] }
+        if isForServers { words.append("--for-servers") }
         process = try SideProcess(words, endsWithInput: true)
         guard let line = await process.firstLine(), let port = UInt16(line) else {
             throw SetUpFailure("The mail server ended before it was ready; is python3-aiosmtpd installed?")

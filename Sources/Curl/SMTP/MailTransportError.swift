@@ -13,7 +13,7 @@ package struct MailTransportError: Error, Sendable, Equatable {
         /// An address beyond ASCII, and a server that doesn't offer SMTPUTF8 (RFC 6531 §3.2).
         case internationalAddress = "international_address"
         case tooLarge = "too_large"
-        /// The server doesn't accept user and password.
+        /// The server doesn't accept user and password, or offers no authentication.
         case notAuthenticated = "not_authenticated"
         /// The server doesn't talk to this machine: it refused the connection or the greeting.
         case notServed = "not_served"

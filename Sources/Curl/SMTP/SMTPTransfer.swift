@@ -16,6 +16,9 @@ final class SMTPTransfer {
     private var offersUTF8 = false
     /// What the server has taken since its greeting, or since TLS began: EHLO or HELO, MAIL, RCPT.
     private var commandsTaken = 0
+    /// Whether the server has to accept user and password, and whether it has.
+    private let needsLogin: Bool
+    private var isLoggedIn = false
     /// Why this side aborted the transfer, if it did.
     private var refusal: MailTransportError.Code?
 
@@ -24,6 +27,7 @@ final class SMTPTransfer {
         _ mail: OutgoingMail?, to server: SMTPServer, configuration: SMTPTransport.Configuration
     ) throws(FetchError) {
         content = mail?.content ?? []
+        needsLogin = !server.user.isEmpty
         needsUTF8 = mail.map { !($0.sender + $0.recipient).utf8.allSatisfy { $0 < 0x80 } } ?? false
         var list = TextList()
         if let mail { try list.append(mail.recipient) }
@@ -61,7 +65,7 @@ final class SMTPTransfer {
     /// Allows only the two mechanisms that need nothing but the password. By default libcurl would also authenticate
     /// with a Kerberos ticket or NTLM hash of the machine.
     private func authenticate(_ server: SMTPServer) throws(FetchError) {
-        guard !server.user.isEmpty else { return }
+        guard needsLogin else { return }
         try easy.set(CURLOPT_LOGIN_OPTIONS, "AUTH=PLAIN;AUTH=LOGIN")
         try easy.set(CURLOPT_USERNAME, server.user)
         try easy.set(CURLOPT_PASSWORD, server.password)
@@ -113,6 +117,13 @@ final class SMTPTransfer {
             if text.isEqualWithoutCase(to: "SMTPUTF8") { offersUTF8 = true }
             // All lines of a reply but the last have a hyphen (RFC 5321 §4.2.1).
             if bytes.dropFirst(3).first != UInt8(ascii: "-") { commandsTaken += 1 }
+            // libcurl goes on without authentication where none is offered. This one took what came behind EHLO.
+            guard commandsTaken < 2 || isLoggedIn || !needsLogin else {
+                refusal = .notAuthenticated
+                return 0
+            }
+        case "235":
+            isLoggedIn = true
         case "354" where needsUTF8 && !offersUTF8:
             // libcurl has sent the address all the same, and this server accepted it. Nothing is delivered yet.
             refusal = .internationalAddress
@@ -148,6 +159,7 @@ final class SMTPTransfer {
         // For a refused command of the envelope, and for a lost connection. A server that requires authentication first
         // (RFC 4954 §6) does not refuse the mail.
         case CURLE_SEND_ERROR where [530, 534, 535, 538].contains(reply): return .notAuthenticated
+        case CURLE_SEND_ERROR where reply >= 500 && needsLogin && !isLoggedIn: return .notAuthenticated
         // 421 is about the server, whatever the command (RFC 5321 §3.8).
         case CURLE_SEND_ERROR where 400..<500 ~= reply && reply != 421 && commandsTaken == 2: return .recipientPostponed
         case CURLE_SEND_ERROR where reply >= 400: return reply < 500 ? .postponed : .refused

@@ -139,7 +139,9 @@ package struct MailWorker: Sendable {
         } catch {
             time.record(duration: .now - started)
             if error.code == .notAuthenticated {
-                logger.error("mail server refused user and password, check mail.smtpUrl")
+                logger.error(
+                    "mail server refused user and password, check mail.smtpUrl",
+                    metadata: ["error": "\(error.reasonCode)"])
             }
             return error.isPermanent
                 ? try await giveUp(mail, error.reasonCode) : try await postpone(mail, error.reasonCode)

@@ -14,6 +14,11 @@ extension Doctor {
             try await SMTPTransport(server: mail.server, configuration: settings).greet()
             return .ok(.mail, "\(mail.server) greets this machine")
         } catch {
+            guard error != MailTransportError(.notAuthenticated) else {
+                return .failure(
+                    .mail, "\(mail.server) offers no authentication, and mail.smtpUrl has user and password",
+                    advice: "see mail.smtpUrl: name the port for users, as 587, or leave user and password away")
+            }
             let reply = error.reply.map { ", reply \($0)" } ?? ""
             return .failure(
                 .mail, "\(mail.server) can't be used (\(error.code.rawValue)\(reply))",

@@ -51,6 +51,10 @@ static inline CURLcode ccurl_easy_set_socket_callback(CURL *easy, ccurl_socket_c
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
 }
 
+static inline CURLcode ccurl_easy_set_progress_callback(CURL *easy, curl_xferinfo_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, value);
+}
+
 // The address as 16 octets, IPv4 as the mapped part of IPv6; 0 for what is neither. `addr` is as long as `addrlen` says.
 static inline int ccurl_octets(const struct curl_sockaddr *address, unsigned char *octets) {
     const struct sockaddr *any = &address->addr;

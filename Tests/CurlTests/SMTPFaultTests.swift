@@ -12,7 +12,7 @@ import Testing
         var server = try #require(SMTPServer("smtp://\(user)127.0.0.1:\(peer.port)"))
         server.security = security
         var configuration = SMTPTransport.Configuration.forTests()
-        if let timeout { configuration.timeout = timeout }
+        if let timeout { (configuration.timeout, configuration.answerTimeout) = (timeout, timeout) }
         let transport = SMTPTransport(server: server, configuration: configuration)
         return (try #require(await transport.failure(mail)), peer.lines)
     }
@@ -49,9 +49,33 @@ import Testing
         let clock = ContinuousClock()
         let started = clock.now
         let (error, _) = try await Self.failure([verb: .silence], timeout: .milliseconds(500))
-        #expect(error == MailTransportError(.timedOut))
+        // A message that was offered may have been taken.
+        #expect(error == MailTransportError(verb == "." ? .timedOutAfterData : .timedOut))
         #expect(!error.isPermanent)
         #expect(started.duration(to: clock.now) >= .milliseconds(500))
+    }
+
+    @Test func `the answer to a message may take longer than all before it`() async throws {
+        // A machine that pauses may be late to offer it.
+        let isTaken = try await onceOfThree {
+            let peer = try ScriptedMailServer([".": .late("250 taken", after: .seconds(6))])
+            let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
+            var configuration = SMTPTransport.Configuration.forTests()
+            configuration.timeout = .seconds(5)
+            return await SMTPTransport(server: server, configuration: configuration).failure(.sample()) == nil
+        }
+        #expect(isTaken)
+    }
+
+    @Test func `a refusal stays one when the server then doesn't answer QUIT`() async throws {
+        // A machine that pauses may be late for the refusal.
+        let isRefused = try await onceOfThree {
+            let (error, lines) = try await Self.failure(
+                ["RCPT": .say("551 moved"), "QUIT": .silence], timeout: .seconds(5))
+            #expect(lines.contains("QUIT"))
+            return error == MailTransportError(.refused, reply: 551)
+        }
+        #expect(isRefused)
     }
 
     @Test func `a server that never ends its reply is left at once`() async throws {

@@ -16,6 +16,7 @@ extension SMTPTransport.Configuration {
         var configuration = Self()
         configuration.connectTimeout = .seconds(50)
         configuration.timeout = .seconds(50)
+        configuration.answerTimeout = .seconds(50)
         configuration.caBundlePath = authority
         return configuration
     }

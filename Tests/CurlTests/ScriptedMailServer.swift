@@ -7,6 +7,7 @@ import TestSupport
 final class ScriptedMailServer: Sendable {
     enum Reply: Sendable {
         case say(String)
+        case late(String, after: Duration)
         /// Nothing, while the client waits.
         case silence
         /// The connection ends.
@@ -52,7 +53,7 @@ final class ScriptedMailServer: Sendable {
             if isMessage && line != "." { continue }
             let verb = String(line.prefix { $0 != " " && $0 != ":" })
             guard answer(script[verb] ?? .say("502 what?"), to: client) else { return }
-            if case .say(let text)? = script[verb] { isMessage = text.hasPrefix("354") }
+            isMessage = if case .say(let text)? = script[verb] { text.hasPrefix("354") } else { false }
         }
     }
 
@@ -60,6 +61,9 @@ final class ScriptedMailServer: Sendable {
     private static func answer(_ reply: Reply?, to client: Int32) -> Bool {
         switch reply {
         case .say(let text): return send("\(text)\r\n", to: client)
+        case .late(let text, let delay):
+            Thread.sleep(forTimeInterval: TimeInterval(delay.components.seconds))
+            return send("\(text)\r\n", to: client)
         case .flood:
             while send("250-and another thing\r\n", to: client) {}
             return false

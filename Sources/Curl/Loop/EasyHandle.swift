@@ -59,6 +59,13 @@ struct EasyHandle: ~Copyable {
         try check(unsafe ccurl_easy_set_socket_callback(pointer, socketCallback))
     }
 
+    /// Called once a second at least, whatever the transfer waits for. Another result than 0 aborts it.
+    @unsafe
+    func set(progressCallback: @escaping curl_xferinfo_callback) throws(FetchError) {
+        try check(unsafe ccurl_easy_set_progress_callback(pointer, progressCallback))
+        try set(CURLOPT_NOPROGRESS, 0)
+    }
+
     /// libcurl keeps the handle: it must outlive this one.
     func set(url: borrowing RequestURL) throws(FetchError) {
         try check(unsafe ccurl_easy_set_url(pointer, url.handle))

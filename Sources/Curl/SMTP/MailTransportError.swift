@@ -22,6 +22,8 @@ package struct MailTransportError: Error, Sendable, Equatable {
         case resolve
         case connect
         case timedOut = "timed_out"
+        /// The server has not answered the message; it may have accepted it nevertheless.
+        case timedOutAfterData = "timed_out_after_data"
         /// The connection was lost before the server confirmed the mail; it may have accepted it nevertheless.
         case closed
         /// As many mails are being sent as the configuration allows.
@@ -48,7 +50,7 @@ package struct MailTransportError: Error, Sendable, Equatable {
         switch code {
         case .refused, .invalidAddress, .internationalAddress, .tooLarge: true
         case .postponed, .recipientPostponed, .notAuthenticated, .notServed, .tls, .resolve, .connect, .timedOut,
-            .closed, .busy, .other:
+            .timedOutAfterData, .closed, .busy, .other:
             false
         }
     }

@@ -12,6 +12,8 @@ final class SMTPTransfer {
 
     private let content: [UInt8]
     private var bytesOffered = 0
+    /// When the message has to be offered.
+    private let deadline: ContinuousClock.Instant
     private let needsUTF8: Bool
     private var offersUTF8 = false
     /// What the server has taken since its greeting, or since TLS began: EHLO or HELO, MAIL, RCPT.
@@ -27,6 +29,7 @@ final class SMTPTransfer {
         _ mail: OutgoingMail?, to server: SMTPServer, configuration: SMTPTransport.Configuration
     ) throws(FetchError) {
         content = mail?.content ?? []
+        deadline = .now.advanced(by: configuration.timeout)
         needsLogin = !server.user.isEmpty
         needsUTF8 = mail.map { !($0.sender + $0.recipient).utf8.allSatisfy { $0 < 0x80 } } ?? false
         var list = TextList()
@@ -37,13 +40,16 @@ final class SMTPTransfer {
         try restrict(server, configuration)
         try easy.set(CURLOPT_URL, server.url)
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds: configuration.connectTimeout)
-        try easy.set(CURLOPT_TIMEOUT_MS, milliseconds: configuration.timeout)
         if let mail {
+            // Of all of it. Before the message is offered `checkTime` ends it sooner.
+            try easy.set(CURLOPT_TIMEOUT_MS, milliseconds: configuration.timeout + configuration.answerTimeout)
+            try easy.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, Int(configuration.answerTimeout.components.seconds) + 1)
             try easy.set(CURLOPT_MAIL_FROM, mail.sender)
             try easy.set(CURLOPT_MAIL_RCPT, recipients)
             try easy.set(CURLOPT_UPLOAD, 1)
             try easy.set(CURLOPT_INFILESIZE_LARGE, offset: content.count)
         } else {
+            try easy.set(CURLOPT_TIMEOUT_MS, milliseconds: configuration.timeout)
             try easy.set(CURLOPT_CUSTOMREQUEST, "NOOP")
         }
         try authenticate(server)
@@ -82,6 +88,10 @@ final class SMTPTransfer {
         try unsafe easy.set(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             unsafe SMTPTransfer.from(context).takeReply(UnsafeRawBufferPointer(start: bytes, count: size * count))
         }
+        try unsafe easy.set(CURLOPT_XFERINFODATA, context: context)
+        try unsafe easy.set(progressCallback: { context, _, _, _, _ in
+            unsafe SMTPTransfer.from(context).checkTime()
+        })
         // Nothing but replies is received; by default libcurl would write it to standard output.
         try unsafe easy.set(CURLOPT_WRITEFUNCTION) { _, size, count, _ in size * count }
     }
@@ -133,7 +143,13 @@ final class SMTPTransfer {
         return line.count
     }
 
+    /// Also while libcurl waits for the reply to QUIT, after a refusal that stays the outcome.
+    private func checkTime() -> Int32 { !isOffered && deadline <= .now ? 1 : 0 }
+
     // MARK: The transfer
+
+    /// Whether libcurl has all of the message, so that the server may have it too.
+    private var isOffered: Bool { bytesOffered > 0 && bytesOffered == content.count }
 
     func run() -> Outcome {
         let status = easy.perform()
@@ -150,7 +166,8 @@ final class SMTPTransfer {
         switch status {
         case CURLE_COULDNT_RESOLVE_HOST: return .resolve
         case CURLE_COULDNT_CONNECT: return .connect
-        case CURLE_OPERATION_TIMEDOUT: return .timedOut
+        case CURLE_OPERATION_TIMEDOUT: return isOffered ? .timedOutAfterData : .timedOut
+        case CURLE_ABORTED_BY_CALLBACK: return .timedOut
         case CURLE_LOGIN_DENIED: return .notAuthenticated
         case CURLE_REMOTE_ACCESS_DENIED: return .notServed
         case CURLE_USE_SSL_FAILED, CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,

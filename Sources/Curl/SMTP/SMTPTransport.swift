@@ -9,8 +9,11 @@ package final class SMTPTransport: MailTransport {
     package struct Configuration: Sendable {
         /// The timeout of resolving, connecting and the TLS handshake.
         package var connectTimeout = Duration.seconds(5)
-        /// The timeout of the whole transfer. A process that shuts down waits for it.
+        /// The timeout of all that comes before the server's answer to the message. A process that shuts down waits for it.
         package var timeout = Duration.seconds(20)
+        /// The timeout of that answer. Who waits for less than the server takes sends the mail twice: RFC 5321
+        /// §4.5.3.2.6 has ten minutes, which nobody who needs a code has.
+        package var answerTimeout = Duration.seconds(120)
         /// The most bytes of one message.
         package var maximumBytes = 262_144
         /// Mails that are sent at once; one more is refused as `busy`.

@@ -8,12 +8,13 @@ package import Storage
 /// The worker that sends the mails of the outbox, beside any number of processes that do the same.
 ///
 /// A mail is sent at least once: a process that dies between the server's last reply and its own commit leaves the row to
-/// another one, which sends the same message again, under the same Message-ID.
+/// another one, which sends the same message again, under the same Message-ID. A code is not sent again where the server
+/// may have it and has not said so.
 package struct MailWorker: Sendable {
     /// The number of mails that one process sends at a time: so many callers of ``sendNext()``.
     package static let concurrency = 4
     /// Seconds after which the row of a process that died is free again. Longer than an attempt can take.
-    package static let lease: Int64 = 30
+    package static let lease: Int64 = 160
 
     private let store: MailStore
     private let transport: any MailTransport
@@ -143,6 +144,7 @@ package struct MailWorker: Sendable {
                     "mail server refused user and password, check mail.smtpUrl",
                     metadata: ["error": "\(error.reasonCode)"])
             }
+            if error.code == .timedOutAfterData { return try await postponeUnanswered(mail, error.reasonCode) }
             return error.isPermanent
                 ? try await giveUp(mail, error.reasonCode) : try await postpone(mail, error.reasonCode)
         }
@@ -156,6 +158,19 @@ package struct MailWorker: Sendable {
         guard let delay = RetrySchedule.delay(after: mail.failures + 1, jitter: .random(in: 0...1)) else {
             return try await giveUp(mail, reason)
         }
+        try await postpone(mail, reason, by: delay)
+    }
+
+    /// Its reader may get a mail that the server has not answered at each attempt. A code is not sent again, as who needs it
+    /// asks once more; a notice when it has waited for as long again, an hour at least.
+    private func postponeUnanswered(_ mail: ClaimedMail, _ reason: String) async throws {
+        guard mail.kind?.purpose == nil else { return try await giveUp(mail, reason) }
+        let created = mail.expiresAt.seconds - Lifetimes.noticeSeconds
+        try await postpone(mail, reason, by: max(3600, clock.now().seconds - created) * 1_000_000)
+    }
+
+    /// - Parameter delay: microseconds.
+    private func postpone(_ mail: ClaimedMail, _ reason: String, by delay: Int64) async throws {
         // At its expiry at the latest, the mail is given up.
         let next = min(Timestamp(microseconds: clock.now().microseconds + delay), mail.expiresAt)
         try await store.postpone(mail, error: reason, until: next)

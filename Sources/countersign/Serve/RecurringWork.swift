@@ -63,8 +63,8 @@ struct RecurringWork: Service, CustomStringConvertible {
 
 extension RecurringWork {
     /// The work that any process can do: it is claimed in the database, so that processes share it and take over what
-    /// one of them left undone. A round lasts seconds: the longest waits for a mail server,
-    /// `SMTPTransport.Configuration.timeout`.
+    /// one of them left undone. A round lasts seconds, but for one that waits for a mail server's answer to a mail,
+    /// `SMTPTransport.Configuration.answerTimeout`.
     static func shared(
         _ useCases: Reloadable<UseCases>, _ resources: ServiceResources, mailWorker: MailWorker?
     ) -> [RecurringWork] {

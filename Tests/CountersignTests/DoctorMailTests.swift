@@ -33,4 +33,13 @@ import Testing
             #expect(try await Self.finding("smtp://127.0.0.1", of: server).status == .ok)
         }
     }
+
+    @Test(arguments: [true, false])
+    func `a sender beyond ASCII needs a server that can take it`(isForServers: Bool) async throws {
+        try await MailServer.run(isForServers: isForServers) { server in
+            let finding = try await Self.finding("smtp://127.0.0.1", from: "lämp@example.com", of: server)
+            #expect(finding.status == (isForServers ? .failure : .ok))
+            #expect(finding.detail.contains("SMTPUTF8") == isForServers, "\(finding.line)")
+        }
+    }
 }

@@ -147,9 +147,16 @@ import Testing
             let server = try #require(SMTPServer("smtp://\(user)127.0.0.1:\(peer.port)"))
             let transport = SMTPTransport(server: server, configuration: .forTests())
             var failure: MailTransportError?
-            do { try await transport.greet() } catch { failure = error }
+            do { try await transport.greet(for: "lamp@example.com") } catch { failure = error }
             #expect(failure == (isFailure ? MailTransportError(.notAuthenticated) : nil))
         }
+    }
+
+    @Test func `user and password that can't be checked now are named by the reply to them`() async throws {
+        let (error, lines) = try await Self.failure(
+            ["EHLO": .say("250-scripted\r\n250 AUTH PLAIN"), "AUTH": .say("454 not now")], user: "lamp:canary@")
+        #expect(error == MailTransportError(.notAuthenticated, reply: 454))
+        #expect(!lines.contains { $0.hasPrefix("MAIL") }, "\(lines)")
     }
 
     @Test(arguments: [("kübra@example.com", "lamp@example.com"), ("kim@example.com", "lämp@example.com")])

@@ -24,14 +24,17 @@ final class SMTPTransfer {
     /// Why this side aborted the transfer, if it did.
     private var refusal: MailTransportError.Code?
 
-    /// - Parameter mail: nil to connect, authenticate and disconnect without a mail.
+    /// - Parameters:
+    ///   - mail: nil to connect, authenticate and disconnect without a mail.
+    ///   - addresses: those that the server has to be able to take.
     init(
-        _ mail: OutgoingMail?, to server: SMTPServer, configuration: SMTPTransport.Configuration
+        _ mail: OutgoingMail?, of addresses: [String], to server: SMTPServer,
+        configuration: SMTPTransport.Configuration
     ) throws(FetchError) {
         content = mail?.content ?? []
         deadline = .now.advanced(by: configuration.timeout)
         needsLogin = !server.user.isEmpty
-        needsUTF8 = mail.map { !($0.sender + $0.recipient).utf8.allSatisfy { $0 < 0x80 } } ?? false
+        needsUTF8 = !addresses.joined().utf8.allSatisfy { $0 < 0x80 }
         var list = TextList()
         if let mail { try list.append(mail.recipient) }
         recipients = list
@@ -127,20 +130,22 @@ final class SMTPTransfer {
             if text.isEqualWithoutCase(to: "SMTPUTF8") { offersUTF8 = true }
             // All lines of a reply but the last have a hyphen (RFC 5321 §4.2.1).
             if bytes.dropFirst(3).first != UInt8(ascii: "-") { commandsTaken += 1 }
-            // libcurl goes on without authentication where none is offered. This one took what came behind EHLO.
-            guard commandsTaken < 2 || isLoggedIn || !needsLogin else {
-                refusal = .notAuthenticated
+            guard commandsTaken < 2 || objection == nil else {
+                refusal = objection
                 return 0
             }
         case "235":
             isLoggedIn = true
-        case "354" where needsUTF8 && !offersUTF8:
-            // libcurl has sent the address all the same, and this server accepted it. Nothing is delivered yet.
-            refusal = .internationalAddress
-            return 0
         default: break
         }
         return line.count
+    }
+
+    /// Why a server that has taken the command behind EHLO is to get no more: libcurl goes on without authentication where
+    /// none is offered, and sends any address to any server.
+    private var objection: MailTransportError.Code? {
+        if needsLogin, !isLoggedIn { return .notAuthenticated }
+        return needsUTF8 && !offersUTF8 ? .internationalAddress : nil
     }
 
     /// Also while libcurl waits for the reply to QUIT, after a refusal that stays the outcome.

@@ -36,23 +36,22 @@ package final class SMTPTransport: MailTransport {
     /// Sends a mail. A cancelled task still waits: an interrupted message may have been accepted, and would be sent
     /// again.
     package func send(_ mail: OutgoingMail) async throws(MailTransportError) {
-        guard [mail.sender, mail.recipient].allSatisfy(Self.isAddress) else {
-            throw MailTransportError(.invalidAddress)
-        }
+        let addresses = [mail.sender, mail.recipient]
+        guard addresses.allSatisfy(Self.isAddress) else { throw MailTransportError(.invalidAddress) }
         guard mail.content.count <= configuration.maximumBytes else { throw MailTransportError(.tooLarge) }
-        try await perform(mail)
+        try await perform(mail, of: addresses)
     }
 
-    /// Connects to the server, with TLS and authentication as for a mail, and sends none.
-    package func greet() async throws(MailTransportError) {
-        try await perform(nil)
+    /// Connects to the server, with TLS and authentication as for a mail of this sender, and sends none.
+    package func greet(for sender: String) async throws(MailTransportError) {
+        try await perform(nil, of: [sender])
     }
 
-    private func perform(_ mail: OutgoingMail?) async throws(MailTransportError) {
+    private func perform(_ mail: OutgoingMail?, of addresses: [String]) async throws(MailTransportError) {
         let outcome: SMTPTransfer.Outcome = await withCheckedContinuation { continuation in
             guard acquirePermit() else { return continuation.resume(returning: .failure(MailTransportError(.busy))) }
             let isStarted = DedicatedThread.start("smtp") { [self] in
-                transfer(mail, answering: continuation)
+                transfer(mail, of: addresses, answering: continuation)
                 releasePermit()
             }
             guard !isStarted else { return }
@@ -63,10 +62,11 @@ package final class SMTPTransport: MailTransport {
     }
 
     private func transfer(
-        _ mail: OutgoingMail?, answering continuation: CheckedContinuation<SMTPTransfer.Outcome, Never>
+        _ mail: OutgoingMail?, of addresses: [String],
+        answering continuation: CheckedContinuation<SMTPTransfer.Outcome, Never>
     ) {
         do throws(FetchError) {
-            let transfer = try SMTPTransfer(mail, to: server, configuration: configuration)
+            let transfer = try SMTPTransfer(mail, of: addresses, to: server, configuration: configuration)
             continuation.resume(returning: transfer.run())
             transfer.hangUp()
         } catch {

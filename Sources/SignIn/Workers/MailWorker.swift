@@ -139,7 +139,8 @@ package struct MailWorker: Sendable {
             try await transport.send(outgoing)
         } catch {
             time.record(duration: .now - started)
-            if error.code == .notAuthenticated {
+            // 4xx says that they can't be checked now (RFC 4954 §6).
+            if error.code == .notAuthenticated, error.reply.map({ $0 >= 500 }) ?? true {
                 logger.error(
                     "mail server refused user and password, check mail.smtpUrl",
                     metadata: ["error": "\(error.reasonCode)"])

@@ -1,3 +1,4 @@
+import Accounts
 import Curl
 import JSON
 import Primitives
@@ -11,13 +12,18 @@ extension Doctor {
         settings.connectTimeout = .seconds(3)
         settings.timeout = .seconds(4)
         do throws(MailTransportError) {
-            try await SMTPTransport(server: mail.server, configuration: settings).greet()
+            try await SMTPTransport(server: mail.server, configuration: settings).greet(for: mail.from.text)
             return .ok(.mail, "\(mail.server) greets this machine")
         } catch {
-            guard error != MailTransportError(.notAuthenticated) else {
+            if error == MailTransportError(.notAuthenticated) {
                 return .failure(
                     .mail, "\(mail.server) offers no authentication, and mail.smtpUrl has user and password",
                     advice: "see mail.smtpUrl: name the port for users, as 587, or leave user and password away")
+            }
+            if error.code == .internationalAddress {
+                return .failure(
+                    .mail, "\(mail.server) offers no SMTPUTF8, without which it gets no mail from \(mail.from.text)",
+                    advice: "set mail.from to an address in ASCII, or have SMTPUTF8 switched on there")
             }
             let reply = error.reply.map { ", reply \($0)" } ?? ""
             return .failure(

@@ -202,6 +202,14 @@ import Testing
         #expect(try await fixture.arrived().count == 1)
     }
 
+    @Test func `credentials that can't be checked now are logged as any other delay`() async throws {
+        try await fixture.enqueue("password_changed", to: "kim@example.com")
+        let later = BrokenTransport(error: MailTransportError(.notAuthenticated, reply: 454))
+        _ = try await fixture.makeWorker(transport: later).sendNext()
+        #expect(try await fixture.rows().map(\.error) == ["smtp_454"])
+        #expect(!fixture.log.lines.contains { $0.hasPrefix("error ") }, "\(fixture.log.lines)")
+    }
+
     @Test func `a process without the code's key leaves the mail to one that has it`() async throws {
         try await fixture.addCode(to: "kim@example.com")
         let other = EmailCodes(keyRing: try SignInFixture.makeKeyRing(id: "k2", octet: 8))

@@ -1,4 +1,3 @@
-import Accounts
 import Metrics
 
 /// What is counted of deliveries, by endpoint.
@@ -23,14 +22,5 @@ struct WebhookMetrics: Sendable {
 
     func givenUp(of name: String) {
         Counter(label: "countersign_webhook_given_up_total", dimensions: Self.labels(name)).increment()
-    }
-
-    func report(_ record: WebhookRecord, at now: Timestamp) {
-        let behind = record.oldest.map { max(0, now.seconds - $0.seconds) } ?? 0
-        Gauge(label: "countersign_webhook_behind_seconds", dimensions: Self.labels(record.name)).record(behind)
-        Gauge(label: "countersign_webhook_parked_accounts", dimensions: Self.labels(record.name))
-            .record(record.parkedAccounts)
-        Gauge(label: "countersign_webhook_active", dimensions: Self.labels(record.name))
-            .record(record.status == .active ? 1 : 0)
     }
 }

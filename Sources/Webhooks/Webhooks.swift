@@ -18,6 +18,15 @@ package struct WebhookConfiguration: Sendable {
     }
 }
 
+/// How far an endpoint is, as a process saw it some seconds ago at most.
+package struct WebhookStanding: Sendable {
+    package let name: String
+    package let isActive: Bool
+    /// The age of the oldest event that is neither delivered nor given up.
+    package let behindSeconds: Int64
+    package let parkedAccounts: Int
+}
+
 /// Pushes the feed to all endpoints, beside other processes that do the same: one of them has an endpoint at a time.
 package final class Webhooks: Sendable {
     /// After so long of nothing but failures an endpoint is stopped, in seconds.
@@ -43,6 +52,7 @@ package final class Webhooks: Sendable {
     private let clock: any WallClock
     private let logger: Logger
     private let leaseSeconds: Int
+    private let seen = Mutex<[WebhookStanding]>([])
     /// The endpoints that are pushed to, or waited for.
     private let running = Mutex<Set<String>>([])
     private let isStopping = Atomic(false)
@@ -64,6 +74,12 @@ package final class Webhooks: Sendable {
         self.configuration = configuration
     }
 
+    /// Those that are configured at the moment and have been seen in the database.
+    package var standings: [WebhookStanding] {
+        let endpoints = configuration().endpoints
+        return seen.withLock(\.self).filter { endpoints[$0.name] != nil }
+    }
+
     /// Ends ``run()``, once the attempts that are under way are over.
     package func stop() {
         isStopping.store(true, ordering: .relaxed)
@@ -74,7 +90,7 @@ package final class Webhooks: Sendable {
 
     package func run() async {
         await withDiscardingTaskGroup { group in
-            var reported = ContinuousClock.now.advanced(by: .seconds(-5))
+            var looked = ContinuousClock.now.advanced(by: .seconds(-5))
             var noted: (names: [String], at: ContinuousClock.Instant)?
             while goesOn {
                 guard !store.holdsWrites else {
@@ -91,9 +107,9 @@ package final class Webhooks: Sendable {
                     for name in names where running.withLock({ $0.insert(name).inserted }) {
                         group.addTask { await self.push(name) }
                     }
-                    if reported.duration(to: .now) >= .seconds(5) {
-                        try await report(names)
-                        reported = .now
+                    if looked.duration(to: .now) >= .seconds(5) {
+                        try await look(at: names)
+                        looked = .now
                     }
                 } catch {
                     warn("webhooks not looked at", error)
@@ -113,14 +129,20 @@ package final class Webhooks: Sendable {
         logger.warning(message, metadata: metadata)
     }
 
-    private func report(_ names: [String]) async throws {
+    private func look(at names: [String]) async throws {
         let now = clock.now()
+        var standings: [WebhookStanding] = []
         for name in names {
             guard let endpoint = configuration().endpoints[name],
                 let record = try await store.record(of: name, types: endpoint.types)
             else { continue }
-            metrics.report(record, at: now)
+            standings.append(
+                WebhookStanding(
+                    name: name, isActive: record.status == .active,
+                    behindSeconds: record.oldest.map { max(0, now.seconds - $0.seconds) } ?? 0,
+                    parkedAccounts: record.parkedAccounts))
         }
+        seen.withLock { [standings] in $0 = standings }
     }
 
     // MARK: One endpoint

@@ -154,6 +154,28 @@ import Testing
         }
     }
 
+    @Test func `the gauges of a webhook come and go with it`() async throws {
+        let files = try ReloadedFiles()
+        try await World.run(files.settings) { world in
+            let service = world.service
+            func gauges() async throws -> Set<String> {
+                let page = try await service.privateGet("/metrics").text
+                return Set(page.matches(of: /(?m)^countersign_webhook_(\w+){endpoint="crm"}/).map { String($0.1) })
+            }
+            let without = files.yaml
+            files.yaml += try files.webhook("crm")
+            try files.write()
+            try await Self.reload(service, "adopted")
+            try await eventually("its gauges") {
+                try await gauges() == ["active", "behind_seconds", "parked_accounts"]
+            }
+            files.yaml = without
+            try files.write()
+            try await Self.reload(service, "adopted")
+            #expect(try await gauges() == [])
+        }
+    }
+
     /// Signs in until cancelled.
     ///
     /// - Returns: the failures. Two requests may be shed by a busy machine; a fault of the reload would cost fifty.

@@ -71,6 +71,16 @@ final class ReloadedFiles {
             """
     }
 
+    /// The lines of a webhook, whose secret is in a file beside them.
+    func webhook(_ name: String) throws -> String {
+        try write(name, Array((WebhookEndpointFile.secret + "\n").utf8))
+        return """
+            webhooks.endpoints: [\(name)]
+            webhooks.endpoint.\(name): {url: "https://receiver.example/hook", secretPath: \(file(name))}
+
+            """
+    }
+
     func writeKeyRing(id: String) throws {
         try write("keyring", Array("\(id) \(Data(SecureRandom.bytes(32)).base64EncodedString())\n".utf8))
     }

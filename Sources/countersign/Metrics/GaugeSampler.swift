@@ -7,6 +7,7 @@ import Postgres
 import Providers
 import SignIn
 import Synchronization
+import Webhooks
 
 /// The gauges of the current state. They are sampled for each answer of `GET /metrics`, all of them from memory.
 struct GaugeSampler: Sendable {
@@ -18,13 +19,14 @@ struct GaugeSampler: Sendable {
 
     init(
         database: Database, useCases: Reloadable<UseCases>, accessTokens: AccessTokens,
-        passwordHasher: PasswordHasher, clock: any WallClock
+        passwordHasher: PasswordHasher, webhooks: Webhooks, clock: any WallClock
     ) {
         samplers =
             [
                 Self.connections(of: database), Self.hashes(of: passwordHasher),
                 Self.keySets(of: useCases, clock: clock),
                 Self.signingKey(of: accessTokens, clock: clock), Self.signing(of: useCases, clock: clock),
+                Self.endpoints(of: webhooks),
             ]
     }
 
@@ -93,9 +95,21 @@ struct GaugeSampler: Sendable {
                 } ?? [])
         }
     }
+
+    private static func endpoints(of webhooks: Webhooks) -> @Sendable () -> Void {
+        let behind = GaugeFamily(label: "countersign_webhook_behind_seconds", dimension: "endpoint")
+        let parked = GaugeFamily(label: "countersign_webhook_parked_accounts", dimension: "endpoint")
+        let active = GaugeFamily(label: "countersign_webhook_active", dimension: "endpoint")
+        return {
+            let standings = webhooks.standings
+            behind.record(standings.map { ($0.name, Double($0.behindSeconds)) })
+            parked.record(standings.map { ($0.name, Double($0.parkedAccounts)) })
+            active.record(standings.map { ($0.name, $0.isActive ? 1 : 0) })
+        }
+    }
 }
 
-/// A gauge for each Apple team, or each provider. A reload can add and remove them, and their gauges with them.
+/// A gauge for each Apple team, provider or webhook. A reload can add and remove them, and their gauges with them.
 private final class GaugeFamily: Sendable {
     private let label: String
     private let dimension: String

@@ -93,19 +93,19 @@ struct Composition {
             schema: ServedSchema(
                 migrator: Migrator(database: connections.healthDatabase, logger: logger), logger: logger),
             database: database, keySets: keySets)
-        let gauges = GaugeSampler(
-            database: database, useCases: useCases, accessTokens: resources.signIn.accessTokens,
-            passwordHasher: resources.signIn.passwordHasher, clock: clock)
-        let page = MetricsPage {
-            gauges.sample()
-            return metrics.page()
-        }
         let feedNews = FeedNews()
         let sender = WebhookSender(
             fetcher: connections.webhookFetcher, targets: configuration.reloadable.webhooks.targets, clock: clock)
         let webhooks = Webhooks(
             store: storage.webhooks, feed: storage.feed, sender: sender, news: feedNews, clock: clock,
             logger: logger, configuration: { useCases.value.configuration.webhooks.pushed })
+        let gauges = GaugeSampler(
+            database: database, useCases: useCases, accessTokens: resources.signIn.accessTokens,
+            passwordHasher: resources.signIn.passwordHasher, webhooks: webhooks, clock: clock)
+        let page = MetricsPage {
+            gauges.sample()
+            return metrics.page()
+        }
         let administration = administration(useCases, resources, feedNews: feedNews, sender: sender)
         if let staff = configuration.reloadable.console.google?.staff {
             let taken = try await administration.keyNames(among: staff)

@@ -26,6 +26,13 @@ package struct Caller: Sendable {
     /// A command or a worker of this machine.
     package static let local = Caller(requestID: "", address: nil, device: nil)
 
+    /// The same caller, who asks for these languages before any other.
+    package func preferring(_ languages: [String]) -> Caller {
+        Caller(
+            requestID: requestID, address: address, network: network, wideNetwork: wideNetwork, device: device,
+            languages: languages + self.languages)
+    }
+
     /// The same caller, with the device that an earlier request named.
     func with(_ device: Device?) -> Caller {
         Caller(

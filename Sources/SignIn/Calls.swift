@@ -19,4 +19,15 @@ package struct Calls: Sendable {
                 mailLanguage: mailLanguages.language(for: caller)),
             caller: caller)
     }
+
+    /// The same call, whose mails are in one of these languages if they can be.
+    func preferring(_ languages: [String], in call: Call) -> Call {
+        let (origin, caller) = (call.origin, call.caller.preferring(languages))
+        return Call(
+            now: call.now,
+            origin: ChangeOrigin(
+                actor: origin.actor, actorName: origin.actorName, requestID: origin.requestID, network: origin.network,
+                mailLanguage: mailLanguages.language(for: caller)),
+            caller: caller)
+    }
 }

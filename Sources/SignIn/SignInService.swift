@@ -160,7 +160,7 @@ package final class SignInService: Sendable {
                     providers: offered, codes: codeExchange, refusals: refusals, metrics: metrics),
                 persons: ProvenPersons(providers: providers, passwords: passwords, emailCodes: emailCodes),
                 tickets: tickets, linking: self.tickets, identities: linking, passwords: passwords,
-                emailCodes: emailCodes, limits: limits, refusals: refusals, logger: logger)
+                emailCodes: emailCodes, limits: limits, refusals: refusals, calls: calls, logger: logger)
         } else {
             self.web = nil
         }

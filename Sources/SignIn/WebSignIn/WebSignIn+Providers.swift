@@ -227,6 +227,8 @@ extension WebSignIn {
         _ flow: StoredWebFlow, at provider: Provider, replacing replaced: IdentityID?, by call: Call,
         _ verify: () async throws(SignInFailure) -> ProvenPerson
     ) async throws(SignInFailure) -> WebStep {
+        // The address that the browser comes back to names none.
+        let call = calls.preferring(flow.languages, in: call)
         let person: ProvenPerson
         do throws(SignInFailure) {
             try requireSigner(toEnd: flow, by: call)

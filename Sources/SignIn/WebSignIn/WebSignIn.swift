@@ -100,6 +100,7 @@ package final class WebSignIn: Sendable {
     let emailCodes: EmailCodeSignIn
     let limits: RateLimiter
     let refusals: RefusalAggregator
+    let calls: Calls
     let logger: Logger
     let steps = WebStepCounters()
 
@@ -108,7 +109,7 @@ package final class WebSignIn: Sendable {
         registrations: WebRegistrationStore, accounts: AccountStore, credentials: WebCredentials,
         persons: ProvenPersons, tickets: LinkTickets, linking: TicketLinking, identities: IdentityLinking,
         passwords: PasswordSignIn, emailCodes: EmailCodeSignIn, limits: RateLimiter, refusals: RefusalAggregator,
-        logger: Logger
+        calls: Calls, logger: Logger
     ) {
         self.configuration = configuration
         self.sessions = sessions
@@ -125,6 +126,7 @@ package final class WebSignIn: Sendable {
         self.emailCodes = emailCodes
         self.limits = limits
         self.refusals = refusals
+        self.calls = calls
         self.logger = logger
     }
 

@@ -121,8 +121,10 @@ package struct WebAPI: Sendable {
 // MARK: - Requests
 
 extension WebAPI {
+    /// Its mails are in the language of the page.
     func call(of request: Request) -> Call {
-        calls.begin(by: request.caller(device: .browser(userAgent: request.header("User-Agent"))))
+        let caller = request.caller(device: .browser(userAgent: request.header("User-Agent")))
+        return calls.begin(by: caller.preferring(uiLocales(of: request)))
     }
 
     func flowID(of request: Request) throws -> WebFlowID {
@@ -162,7 +164,7 @@ struct FlowVisit: Sendable {
     let reference: FlowReference
     let flow: WebFlow
 
-    /// Where a form of the flow goes.
+    /// Where a form of the flow goes. It names the flow's languages, for what is mailed.
     ///
     /// - Parameters:
     ///   - typed: what it posts besides, by name: what was typed before.
@@ -172,7 +174,7 @@ struct FlowVisit: Sendable {
     ) throws -> FormTarget {
         let (id, secret) = (reference.id, reference.browser.text)
         return FormTarget(
-            action: "\(action)?flow=\(id)",
+            action: "\(action)?flow=\(id)".naming(flow.languages),
             csrf: try FormToken.text(secret: secret, flow: id.description, action: action, account: account),
             hidden: typed.compactMapValues { $0 })
     }
@@ -297,7 +299,7 @@ extension WebAPI {
         return request.path == Self.authorizePath ? "\(Self.authorizePath)?flow=\(flow)" : FlowReference.link(flow)
     }
 
-    /// The languages that a request names; those of a flow are kept with it.
+    /// The languages that a request names; those of a flow are kept with it, and named by its forms.
     func uiLocales(of request: Request) -> [String] {
         guard let tags = try? request.queryValues().only("ui_locales") else { return [] }
         return AppAuthorization.languages(tags.replacing("+", with: " "))

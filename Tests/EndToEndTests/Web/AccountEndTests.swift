@@ -113,6 +113,9 @@ import Testing
         #expect(cancelled.html.source.contains(#"role="status""#))
         let linked = try await link(.apple, to: cancelled, as: "speaker", browser)
         expectArabic(linked)
+        try await eventually("the notice in Arabic") {
+            try world.mailbox("speaker@example.com").contains { $0.header("Content-Language") == "ar" }
+        }
         #expect(!linked.html.forms.contains { $0.path == "/web/account/link/apple" })
         let unlinking = try await browser.submit("/web/account/unlink", on: linked)
         expectArabic(unlinking)

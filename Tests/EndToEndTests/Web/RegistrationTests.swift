@@ -151,6 +151,24 @@ import Testing
         #expect(try await world.countAccounts(with: "victim@example.com") == 1)
     }
 
+    @Test func `the mails of a flow are in the languages of its pages`() async throws {
+        let email = "sprachlich@example.com"
+        let browser = world.browser(languages: "fr")
+        let page = try await browser.open(Browser.registration + "?ui_locales=de")
+        #expect(page.html.root["lang"] == "de")
+        let asked = try await browser.register(email, on: page)
+        let code = try await world.mail(1, to: email)
+        #expect(code.header("Content-Language") == "de")
+        try await browser.confirm(try World.code(in: code), on: asked).expecting(200)
+
+        let forgetful = world.browser(languages: "fr")
+        let form = try await forgetful.open(WebWorld.publicURL + "/web/forgot?ui_locales=xx%20it")
+        #expect(form.html.root["lang"] == "it")
+        let sent = try world.mailbox(email).count
+        try await forgetful.submit("/web/forgot", on: form, typed: ["email": email]).expecting(200)
+        #expect(try await world.mail(sent + 1, to: email).header("Content-Language") == "it")
+    }
+
     @Test func `an app can't ask for such a code`() async throws {
         try await world.askForCode("register", "somebody@example.com").expecting(400)
     }

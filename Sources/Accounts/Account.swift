@@ -23,6 +23,8 @@ package struct Account: Hashable, Sendable {
     package let email: EmailAddress?
     /// How well it is known that the address is the owner's; `nil` without an address.
     package let emailProof: EmailProof?
+    /// What that rests on; `nil` without an address, and where it was not written down.
+    package let emailProofSource: EmailProof.Source?
     /// When a reader of the mailbox took the address for an account of their own.
     package let emailTakenAt: Timestamp?
     package let emailReplacement: Replacement?
@@ -36,13 +38,15 @@ package struct Account: Hashable, Sendable {
 
     package init(
         id: AccountID, externalID: ExternalID? = nil, email: EmailAddress?, emailProof: EmailProof?,
-        emailTakenAt: Timestamp? = nil, emailReplacement: Replacement? = nil, displayName: DisplayName?, status: Status,
-        createdAt: Timestamp, hasPassword: Bool, identities: [Identity]
+        emailProofSource: EmailProof.Source? = nil, emailTakenAt: Timestamp? = nil,
+        emailReplacement: Replacement? = nil, displayName: DisplayName?, status: Status, createdAt: Timestamp,
+        hasPassword: Bool, identities: [Identity]
     ) {
         self.id = id
         self.externalID = externalID
         self.email = email
         self.emailProof = email == nil ? nil : emailProof
+        self.emailProofSource = email == nil ? nil : emailProofSource
         self.emailTakenAt = emailTakenAt
         self.emailReplacement = emailReplacement
         self.displayName = displayName
@@ -88,12 +92,12 @@ package struct Account: Hashable, Sendable {
     /// ones; one of them may come twice.
     package var mailboxes: [EmailAddress?] { [mailbox] + identities.map(\.mailbox) }
 
-    /// The same account with its address at a higher degree.
+    /// The same account with another proof of its address.
     package func raised(to email: ProvenEmail) -> Account {
         Account(
-            id: id, externalID: externalID, email: self.email, emailProof: email.proof, emailTakenAt: nil,
-            emailReplacement: emailReplacement, displayName: displayName, status: status, createdAt: createdAt,
-            hasPassword: hasPassword, identities: identities)
+            id: id, externalID: externalID, email: self.email, emailProof: email.proof, emailProofSource: email.source,
+            emailTakenAt: nil, emailReplacement: emailReplacement, displayName: displayName, status: status,
+            createdAt: createdAt, hasPassword: hasPassword, identities: identities)
     }
 
     /// The same account with a name.
@@ -104,9 +108,9 @@ package struct Account: Hashable, Sendable {
 
     private func with(displayName: DisplayName?, identities: [Identity]) -> Account {
         Account(
-            id: id, externalID: externalID, email: email, emailProof: emailProof, emailTakenAt: emailTakenAt,
-            emailReplacement: emailReplacement, displayName: displayName, status: status, createdAt: createdAt,
-            hasPassword: hasPassword, identities: identities)
+            id: id, externalID: externalID, email: email, emailProof: emailProof, emailProofSource: emailProofSource,
+            emailTakenAt: emailTakenAt, emailReplacement: emailReplacement, displayName: displayName, status: status,
+            createdAt: createdAt, hasPassword: hasPassword, identities: identities)
     }
 }
 

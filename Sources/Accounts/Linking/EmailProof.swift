@@ -12,7 +12,7 @@ package enum EmailProof: String, CaseIterable, Comparable, Sendable {
         case registration
         /// A provider's verified claim.
         case provider
-        /// The claim of a provider that runs the mailbox, or that forwards to it.
+        /// The claim of a provider that runs the mailbox, or that forwards to it; also where it came after another proof.
         case authoritativeProvider = "authoritative_provider"
         case mailedCode = "mailed_code"
         case administrator
@@ -82,23 +82,24 @@ package enum AddressEvidence: String, CaseIterable, Sendable {
 }
 
 extension Account {
-    /// The address with a higher degree by the claim of an identity of this account; `nil` when it rests on no less now.
+    /// The address as it is proven by the claim of an identity of this account; `nil` when it rests on no less now. An address
+    /// that was proven otherwise rests on the provider that runs the mailbox once that has stated it, so that a successor
+    /// there is known by it.
     package func emailRaised(by claim: ProviderEmail?) -> ProvenEmail? {
-        guard let claim, claim.address == email, let emailProof, let (proof, source) = AddressEvidence(claim).proof,
-            proof > emailProof
+        guard let claim, claim.address == email, let emailProof, let (proof, source) = AddressEvidence(claim).proof
         else { return nil }
+        let isRestated = proof == emailProof && source == .authoritativeProvider && source != emailProofSource
+        guard proof > emailProof || isRestated else { return nil }
         return ProvenEmail(address: claim.address, proof: proof, source: source)
     }
 
     /// Whether an authoritative token of a person with another subject shows that the mailbox has a new reader: the
-    /// account has an identity of the same provider with the same address.
+    /// account has an identity of the same provider that has the address; or had it, where the provider has proven the
+    /// account's, and its person was given another since.
     package func isSucceeded(by identity: VerifiedIdentity) -> Bool {
-        guard let claim = identity.email, AddressEvidence(claim) == .authoritative, claim.address == email else {
-            return false
-        }
-        return identities.contains {
-            $0.key.provider == identity.key.provider && $0.key.realm == identity.key.realm && $0.key != identity.key
-                && $0.mailbox == claim.address
-        }
+        guard let claim = identity.email, AddressEvidence(claim) == .authoritative, claim.address == email,
+            let predecessor = self.identity(besides: identity.key)
+        else { return false }
+        return predecessor.mailbox == claim.address || emailProofSource == .authoritativeProvider
     }
 }

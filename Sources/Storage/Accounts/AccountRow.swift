@@ -8,7 +8,7 @@ struct AccountRow: Sendable {
 
     /// The columns for a query that names the account `a` and its identities, outer-joined, `i`.
     static let columns: SQL = """
-        a.account_id, a.email, \(proof), a.email_taken_at,
+        a.account_id, a.email, \(proof), a.email_proof_source, a.email_taken_at,
         (SELECT r.email FROM email_replacements r WHERE r.account_id = a.account_id),
         (SELECT r.due_at FROM email_replacements r WHERE r.account_id = a.account_id),
         a.display_name, a.status, a.created_at,
@@ -27,6 +27,7 @@ struct AccountRow: Sendable {
         let accountID: AccountID = try columns.next()
         let email: EmailAddress? = try columns.next()
         let proof: EmailProof = try columns.next()
+        let proofSource: String? = try columns.next()
         let emailTakenAt: Timestamp? = try columns.next()
         let replacement: EmailAddress? = try columns.next()
         let replacementDueAt: Timestamp? = try columns.next()
@@ -35,9 +36,11 @@ struct AccountRow: Sendable {
         let createdAt: Timestamp = try columns.next()
         let hasPassword: Bool = try columns.next()
         let externalID: ExternalID? = try columns.next()
-        // A name is cleaned again when it is read, by the current rules; if nothing is left, there is no name.
+        // A source that only a newer release knows is none here. A name is cleaned again when it is read, by the current rules;
+        // if nothing is left, there is no name.
         self.account = Account(
-            id: accountID, externalID: externalID, email: email, emailProof: proof, emailTakenAt: emailTakenAt,
+            id: accountID, externalID: externalID, email: email, emailProof: proof,
+            emailProofSource: proofSource.flatMap { EmailProof.Source(rawValue: $0) }, emailTakenAt: emailTakenAt,
             emailReplacement: replacement.flatMap { email in
                 replacementDueAt.map { Account.Replacement(email: email, dueAt: $0) }
             },

@@ -68,7 +68,7 @@ extension Change.Accounts {
     /// Raises the degree of an account's address by the claim of an identity of it. What a successor at the provider has
     /// lowered stays: the former reader's token may be older than the succession.
     ///
-    /// - Returns: whether it is still the account's address, and had a lower degree.
+    /// - Returns: whether it is still the account's address, and rested on less or on something else.
     @discardableResult
     func raise(_ email: ProvenEmail, of id: AccountID) async throws(PostgresError) -> Bool {
         let raised = try await change.query(
@@ -82,11 +82,24 @@ extension Change.Accounts {
             RETURNING a.password_hash IS NOT NULL,
                 (SELECT b.password_hash IS NOT NULL FROM accounts b WHERE b.account_id = a.account_id)
             """, as: Bool.self, Bool.self)
-        guard let (hasPassword, hadPassword) = raised.first else { return false }
+        guard let (hasPassword, hadPassword) = raised.first else { return try await restate(email, of: id) }
         change.announce(.emailChanged(email.proof, by: .provider), of: id)
         if hadPassword, !hasPassword { change.announce(.passwordChanged(by: .policy), of: id) }
         try await change.record(
             email.proof == .proven ? .emailProven : .emailStated, accountID: id, reason: email.source.rawValue)
         return true
+    }
+
+    /// Writes down that the provider which runs the mailbox states an address that was proven otherwise.
+    private func restate(_ email: ProvenEmail, of id: AccountID) async throws(PostgresError) -> Bool {
+        guard email.source == .authoritativeProvider else { return false }
+        return try await change.execute(
+            """
+            UPDATE accounts a
+            SET email_proof_source = \(email.source.rawValue)
+            WHERE a.account_id = \(id) AND a.email = \(email.address.text)
+                AND (\(AccountRow.proof)) = \(EmailProof.proven.rawValue)
+                AND a.email_proof_source IS DISTINCT FROM \(email.source.rawValue)
+            """) == 1
     }
 }

@@ -169,6 +169,14 @@ extension Change.Accounts {
             ON CONFLICT (subject_digest) DO UPDATE
             SET not_before = GREATEST(refused_tokens.not_before, EXCLUDED.not_before)
             """)
+        // The provider's word for the address may have been this identity's. Another one of the provider is no predecessor by
+        // it; one that states the address still says so again at its next sign-in.
+        _ = try await change.execute(
+            """
+            UPDATE accounts
+            SET email_proof_source = NULL
+            WHERE account_id = \(owner) AND email_proof_source = \(EmailProof.Source.authoritativeProvider.rawValue)
+            """)
         try await deleteTickets(of: identity.key, where: "t.consumed_at IS NOT NULL")
         try await change.providerEvents.forgetSubject(of: identity.key)
         try await change.identities.refuseProofs(issuedBefore: time, of: owner)

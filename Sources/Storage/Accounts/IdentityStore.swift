@@ -126,8 +126,8 @@ package struct IdentityStore: Sendable {
                     stated_is_private_email, session_id, now, auth_time, issued_at, amr, device_name, device_platform,
                     ip, expires_at, request_id, network, is_recorded, position)
                 CROSS JOIN LATERAL (
-                    SELECT a.account_id, a.email, a.email_verified, a.email_proof, a.email_taken_at, a.display_name,
-                        a.status, a.created_at, a.password_hash, a.external_id,
+                    SELECT a.account_id, a.email, a.email_verified, a.email_proof, a.email_proof_source,
+                        a.email_taken_at, a.display_name, a.status, a.created_at, a.password_hash, a.external_id,
                         CASE WHEN \(isOutdated(issuedAt: "p.issued_at", authenticatedAt: "p.auth_time")) THEN 'outdated'
                             WHEN i.blocked_at IS NOT NULL THEN 'blocked' ELSE a.status END AS outcome,
                         i.identity_id,

@@ -18,11 +18,13 @@ import Testing
     }
 
     private func holder(
-        _ proof: EmailProof? = .proven, status: Account.Status = .active, _ identities: Identity...
+        _ proof: EmailProof? = .proven, by source: EmailProof.Source? = nil, status: Account.Status = .active,
+        _ identities: Identity...
     ) -> Account {
         Account(
-            id: LinkingTests.accountID, email: EmailAddress("kim@example.com"), emailProof: proof, displayName: nil,
-            status: status, createdAt: Timestamp(seconds: 0), hasPassword: false, identities: identities)
+            id: LinkingTests.accountID, email: EmailAddress("kim@example.com"), emailProof: proof,
+            emailProofSource: source, displayName: nil, status: status, createdAt: Timestamp(seconds: 0),
+            hasPassword: false, identities: identities)
     }
 
     private func linked(_ provider: Provider, _ subject: String, email: String? = nil) throws -> Identity {
@@ -72,6 +74,18 @@ import Testing
             try linked(.google, "2", email: "lee@example.com"), try linked(.apple, "2", email: "kim@example.com"),
         ] { #expect(!holder(.proven, other).isSucceeded(by: try identity())) }
         #expect(!holder(.proven, predecessor).isSucceeded(by: try identity(authoritative: false)))
+    }
+
+    @Test func `a predecessor was given another address, where the provider has proven the account's`() throws {
+        let renamed = try linked(.google, "2", email: "lee@example.com")
+        let proven = holder(.proven, by: .authoritativeProvider, renamed)
+        #expect(proven.isSucceeded(by: try identity()))
+        #expect(!proven.isSucceeded(by: try identity(authoritative: false)))
+        for source: EmailProof.Source in [.mailedCode, .administrator, .imported] {
+            #expect(!holder(.proven, by: source, renamed).isSucceeded(by: try identity()))
+        }
+        let elsewhere = try linked(.apple, "2", email: "lee@example.com")
+        #expect(!holder(.proven, by: .authoritativeProvider, elsewhere).isSucceeded(by: try identity()))
     }
 
     @Test func `an unverified, relay or missing address finds nobody`() throws {
@@ -157,5 +171,17 @@ import Testing
         #expect(holder(.claimed).emailRaised(by: other) == nil)
         #expect(holder(.claimed).emailRaised(by: try identity(verified: false).email) == nil)
         #expect(holder(.claimed).emailRaised(by: nil) == nil)
+    }
+
+    @Test func `an address that was proven otherwise rests on who runs the mailbox once they state it`() throws {
+        let stating = try #require(try identity(authoritative: false).email)
+        let proving = try #require(try identity().email)
+        for source: EmailProof.Source in [.mailedCode, .administrator, .imported] {
+            let restated = holder(.proven, by: source).emailRaised(by: proving)
+            #expect(restated?.proof == .proven && restated?.source == .authoritativeProvider)
+            #expect(holder(.proven, by: source).emailRaised(by: stating) == nil)
+        }
+        #expect(holder(.proven, by: .authoritativeProvider).emailRaised(by: proving) == nil)
+        #expect(holder(.stated, by: .imported).emailRaised(by: stating) == nil)
     }
 }

@@ -269,6 +269,71 @@ import Testing
         #expect(try await !fixture.recorded(of: first).contains("email_stated"))
     }
 
+    @Test(arguments: [true, false])
+    func `a person whose mailbox was renamed keeps the account, and its next reader gets the address`(
+        isBackFirst: Bool
+    ) async throws {
+        let first = try await hosted(fixture)
+        let renamed = try fixture.google("first", SignInFixture.hosted("vera@newco.example"))
+        if isBackFirst {
+            #expect(try await fixture.session(.google, renamed).account.emailProof == .proven)
+            #expect(try await source(fixture) == ["authoritative_provider"])
+        }
+        let ticket = try await fixture.ownersTicket()
+        #expect(ticket.choices == [.bind, .create])
+        #expect(ticket.holder?.account.id == first.account.id)
+        #expect(ticket.holder?.showsIdentities == true)
+        #expect(try await fixture.account(first).emailProof == .stated)
+        #expect(try await source(fixture) == ["other_subject"])
+        if !isBackFirst { #expect(try await fixture.session(.google, renamed).account.emailProof == .stated) }
+        // Nor does a mailed code open it from now on.
+        #expect(try await fixture.ownersAnswer().ticket.holder?.account.id == first.account.id)
+
+        let owner = try await fixture.create(ticket)
+        #expect(owner.account.email?.text == StatedAddress.text)
+        #expect(owner.account.emailProof == .proven)
+        let account = try await fixture.account(first)
+        #expect(account.email == nil)
+        #expect(account.status == .active)
+        #expect(account.identities.map(\.key.subject.text) == ["first"])
+        #expect(try await fixture.isLive(first))
+        #expect(try await fixture.session(.google, renamed).account.id == first.account.id)
+    }
+
+    /// By linking the identity, and by signing in with it.
+    @Test(arguments: [true, false])
+    func `an address that a code has proven rests on the provider that states it since, and its successor is known`(
+        isLinking: Bool
+    ) async throws {
+        let member = try await fixture.member(StatedAddress.text)
+        let claims = SignInFixture.hosted(StatedAddress.text)
+        let linked = try await fixture.bind(.google("first", isLinking ? claims : []), member.session.credential)
+        if !isLinking { #expect(try await fixture.session(.google("first", claims)).account.id == linked.account.id) }
+        #expect(try await source(fixture) == ["authoritative_provider"])
+        // The degree is what it was: that is no news.
+        #expect(try await !fixture.recorded(of: member).contains("email_proven"))
+        let announced = try await fixture.announced(of: member.account.id)
+        #expect(announced.count { $0.hasPrefix("account.email_changed") } == 1, "\(announced)")
+        #expect(try await fixture.account(member).hasPassword)
+
+        _ = try await fixture.session(.google("first", SignInFixture.hosted("vera@newco.example")))
+        #expect(try await fixture.account(member).emailProof == .proven)
+        #expect(try await fixture.ownersTicket().choices == [.bind, .create])
+        #expect(try await fixture.account(member).emailProof == .stated)
+        #expect(try await fixture.ownersAnswer().ticket.holder?.account.id == member.account.id)
+        #expect(try await fixture.isLive(member))
+    }
+
+    @Test func `an account that its owner has moved to another mailbox of theirs knows the former one`() async throws {
+        let first = try await hosted(fixture)
+        let other = try await fixture.ticket(.google("other", SignInFixture.email("vera@gmail.com")))
+        _ = try await fixture.bind(other, first.session.credential, replacing: true)
+        // They come by the former one again, which is linked no more.
+        let again = try await fixture.ticket(.google("first", SignInFixture.hosted(StatedAddress.text)))
+        #expect(again.choices == [.bind])
+        #expect(try await fixture.account(first).emailProof == .proven)
+    }
+
     @Test func `an account whose identity has another mailbox is no predecessor`() async throws {
         let member = try await fixture.member(StatedAddress.text)
         _ = try await fixture.bind(.google("first", SignInFixture.email("kim@gmail.com")), member.session.credential)

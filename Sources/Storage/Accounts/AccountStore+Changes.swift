@@ -63,8 +63,9 @@ extension AccountStore {
         ).first ?? nil
     }
 
-    /// Sets the password, and ends all sessions but this. A pending change or replacement of the address ends too: the
-    /// person who requested it may be the reason for the new password.
+    /// Sets the password, and ends all sessions but this. A pending change or replacement of the address ends too, and what
+    /// proved the account by its address until now: the person who requested or showed it may be the reason for the new
+    /// password. The identities that are linked go on signing in.
     ///
     /// - Parameter old: the hash that the current password was compared with; `nil` if there was none.
     package func changePassword(
@@ -82,6 +83,8 @@ extension AccountStore {
             guard changed == 1 else { throw Refusal.proofNoLongerValid }
             change.announce(.passwordChanged(by: .person), of: id)
             try await change.emailCodes.end(mailedTo: id)
+            // With the codes goes what they have made of tickets.
+            try await change.identities.refuseProofs(issuedBefore: call.now, of: id)
             try await change.sessions.end(.ofAccount(id, except: session.id), because: .passwordChanged)
             try await change.emailReplacements.end(of: id, because: .passwordChanged)
             try await change.record(.passwordChanged, accountID: id, sessionID: session.id)

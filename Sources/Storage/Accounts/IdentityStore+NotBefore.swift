@@ -68,7 +68,7 @@ extension Change.Identities {
     }
 
     /// Refuses tokens and tickets from before that moment as a proof of the account by its address: those of an identity that is
-    /// unlinked, too, which would link it again.
+    /// unlinked, too, which would link it again. The identities that stay go on signing in by theirs.
     func refuseProofs(issuedBefore time: Timestamp, of accountID: AccountID) async throws(PostgresError) {
         _ = try await change.execute(
             """

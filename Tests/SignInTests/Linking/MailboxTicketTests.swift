@@ -207,6 +207,23 @@ import Testing
         #expect(try await fixture.count("accounts WHERE disabled_reason = 'email_reclaimed'") == 1)
     }
 
+    @Test func `it opens no account whose owner has proven the address and changed the password since`() async throws {
+        let (former, ticket) = try await shown()
+        let token = try fixture.apple("former")
+        try await fixture.verify(former)
+        fixture.clock.advance(by: 1)
+        try await fixture.changePassword(of: former)
+        try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
+        try await expectFailure("emailTaken") { try await fixture.create(ticket) }
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
+        // The session that changed it stays, and the identity of the account signs in, by an earlier token too.
+        #expect(try await fixture.isLive(former))
+        #expect(try await fixture.session(.apple, token).account.id == former.account.id)
+        // Who reads the mailbox now comes in by a code of now.
+        let code = try await fixture.code(.signIn, for: Self.address)
+        #expect(try await fixture.signIn(Self.address, code: code).account.id == former.account.id)
+    }
+
     @Test func `it goes with the account that it has shown`() async throws {
         let (former, ticket) = try await shown()
         try await fixture.deleteAccount(former)

@@ -92,6 +92,24 @@ import Testing
         try await fixture.expectUntouched(former)
     }
 
+    @Test func `a code that was typed before the owner changed the password binds no identity`() async throws {
+        let former = try await fixture.formerReader()
+        let (ticket, code) = try await shownTicket(fixture)
+        try await fixture.verify(former)
+        fixture.clock.advance(by: 1)
+        try await fixture.changePassword(of: former)
+        for proof in [.ticket, code] {
+            try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, proof) }
+        }
+        #expect(try await fixture.account(former).identities.map(\.key.subject.text) == ["former"])
+        #expect(try await fixture.isLive(former))
+        // One that is mailed now proves the mailbox once more.
+        let bound = try await fixture.bind(ticket, try await fixture.mailedProof(of: Self.address, for: ticket))
+        #expect(bound.account.id == former.account.id)
+        #expect(bound.account.hasPassword)
+        #expect(try await fixture.isLive(former))
+    }
+
     // MARK: The ticket's end
 
     @Test func `the proof ends with the ticket, however that ends`() async throws {

@@ -270,6 +270,19 @@ import Testing
         #expect(try await fixture.session(.google, renewed).account.id == member.account.id)
     }
 
+    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) })
+    func `a token from before the password was changed is not bound by its address`() async throws {
+        let address = "kim@gmail.com"
+        let member = try await fixture.member(address)
+        let captured = try fixture.google("kim", SignInFixture.email(address))
+        fixture.clock.advance(by: 10)
+        try await fixture.changePassword(of: member)
+        #expect(try await fixture.ticket(.google, captured).choices == [.bind])
+        #expect(try await fixture.account(member).identities.isEmpty)
+        let renewed = try fixture.google("kim", SignInFixture.email(address))
+        #expect(try await fixture.session(.google, renewed).account.id == member.account.id)
+    }
+
     @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) }, arguments: [false, true])
     func `a token from before its identity was unlinked does not link it again by its address`(
         byAdministrator: Bool

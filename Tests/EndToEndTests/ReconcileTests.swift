@@ -213,6 +213,66 @@ import Testing
         }
     }
 
+    @Test func `an identity that is the last way in again stays, and lets its person in by a new token`() async throws {
+        let nameless = Sandbox.TokenChanges(withoutClaims: ["email", "email_verified"])
+        try await restore { world in
+            try await world.newPerson("moved")
+            let token = try await world.appleToken("moved", nameless)
+            let signedIn = try await retryWhenLate { try await world.service.signInWithApple(token) }
+            return (device: try Device(try await world.create(of: signedIn)), token: token)
+        } _: { world, person in
+            let bearer = person.device.access
+            let linked = try await world.service.linkGoogle(try await world.googleToken("moved"), bearer: bearer)
+            #expect(linked.status == 200 || linked.status == 201, "\(linked.text)")
+            let identity = try await world.scratch.identity(of: person.device.account)
+            let unlinked = try await world.service.delete("/v1/account/identities/\(identity)", bearer: bearer)
+            #expect(unlinked.status == 202, "\(unlinked.body)")
+            try await eventually("what happened is in the feed") {
+                try await world.count("SELECT count(*) FROM unstamped_events") == 0
+            }
+        } _: { restored, person in
+            let world = restored.world
+            #expect(try await Self.isIn(person.device, world))
+            // The second time there is nothing left to end.
+            for authorizations in [1, 0] {
+                let done = try await restored.reconcile(feed: restored.feed).expecting(0)
+                for line in [
+                    "ended: 0 identities unlinked\n", "ended: \(authorizations) authorizations to be revoked\n",
+                    "older: 1 accounts have an address, password or link of before a change\n",
+                    "older: \(person.device.account)\n",
+                ] { #expect(done.output.contains(line), "\(line): \(done.output)") }
+            }
+            #expect(try await !Self.isIn(person.device, world))
+            try await world.service.signInWithApple(person.token).expectRefusal(401, "invalid_token")
+            let token = try await world.appleToken("moved", nameless)
+            let back = try await world.service.signInWithApple(token).expecting(200)
+            #expect(try back.accountID() == person.device.account)
+        }
+    }
+
+    @Test func `of the accounts of which something is older a hundred are named`() async throws {
+        try await restore { world in
+            try await world.scratch.execute(
+                """
+                INSERT INTO accounts (account_id, created_at)
+                SELECT gen_random_uuid(), now() FROM generate_series(1, 102)
+                """)
+            return try await world.scratch.texts("SELECT account_id::text FROM accounts ORDER BY account_id")
+        } _: { _, _ in
+        } _: { restored, accounts in
+            let time = try #require(Timestamp(rfc3339: restored.time))
+            let lines = accounts.map { account in
+                #"{"id":"\#(AccountEventID(now: time))","type":"account.password_changed","#
+                    + #""timestamp":"\#(restored.time)","data":{"accountId":"\#(account)","sequence":4}}"# + "\n"
+            }
+            let done = try await restored.reconcile(feed: lines.joined()).expecting(0)
+            let older = done.output.split(separator: "\n").filter { $0.hasPrefix("older: ") }
+            #expect(older.first == "older: 102 accounts have an address, password or link of before a change")
+            #expect(older.dropFirst().dropLast().map { String($0) } == accounts.prefix(100).map { "older: \($0)" })
+            #expect(older.last == "older: and 2 more")
+        }
+    }
+
     /// The account and the number of an event.
     private static func number(_ line: Substring) -> String? {
         guard let event = try? JSONValue(parsing: Array(line.utf8)), let id = event["data"]?["accountId"]?.string,

@@ -82,7 +82,7 @@ package struct ReconciledParts: Sendable {
     /// Accounts that the database does not have: made after what it was restored to.
     package var accountsLost = 0
     /// Accounts of which something is as it was before, which ids can't bring forward.
-    package var accountsOutdated = 0
+    package var accountsOutdated: Set<AccountID> = []
     /// Events that no one has handed over: their numbers are missing.
     package var eventsMissing = 0
 
@@ -96,7 +96,7 @@ package struct ReconciledParts: Sendable {
         sum.clients += part.clients
         sum.sessions += part.sessions
         sum.accountsLost += part.accountsLost
-        sum.accountsOutdated += part.accountsOutdated
+        sum.accountsOutdated.formUnion(part.accountsOutdated)
         sum.eventsMissing += part.eventsMissing
     }
 }

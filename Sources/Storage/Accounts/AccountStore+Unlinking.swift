@@ -217,10 +217,17 @@ extension Change.Accounts {
         _ = try await change.execute(
             """
             UPDATE identities
-            SET authorization_status = \(status.rawValue), not_before = GREATEST(not_before, \(now))
+            SET authorization_status = \(status.rawValue)
             WHERE identity_id = \(identity.id)
             """)
+        try await refuseTokens(of: identity.id)
         return revocation
+    }
+
+    /// Refuses the identity's tokens and authentications from before now.
+    func refuseTokens(of id: IdentityID) async throws(PostgresError) {
+        _ = try await change.execute(
+            "UPDATE identities SET not_before = GREATEST(not_before, \(now)) WHERE identity_id = \(id)")
     }
 
     fileprivate func endAuthorization(

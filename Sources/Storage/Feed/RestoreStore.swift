@@ -98,7 +98,7 @@ package struct RestoreStore: Sendable {
                     account, recording: AuditEvent(.accountDeleted, from: call.origin, reason: Self.reason))
                 parts.accountsDeleted = 1
             } else {
-                parts.accountsOutdated = ended.isOutdated ? 1 : 0
+                if ended.isOutdated { parts.accountsOutdated.insert(id) }
                 try await change.end(ended, of: account, &parts)
             }
             // Behind all other locks, and before the events of this change get their numbers.
@@ -145,17 +145,28 @@ extension Change {
             s.account_id = \(account.id)
                 AND (s.session_id = ANY (\(ids)) OR s.created_at <= \(ended.sessionsUntil)::timestamptz)
             """, because: .administrator)
+        let staysActive = account.status == .active && !ended.isDisabled
+        var left = account
         for identity in account.identities {
             var event = AuditEvent(.revocationRequested, from: call.origin, reason: RestoreStore.reason)
             event.provider = identity.key.provider
-            if ended.identities.contains(identity.id) {
+            let isUnlinked = ended.identities.contains(identity.id)
+            // The database lacks what let the person in when they unlinked it: it is the last way in again, and stays.
+            let isLast = isUnlinked && staysActive && !left.hasSignInMethod(besides: identity.id)
+            if isLast { parts.accountsOutdated.insert(account.id) }
+            if isUnlinked, !isLast {
                 try await accounts.unlink(identity, of: account.id, reason: .identityUnlinked, event: event)
+                left = left.with(identities: left.identities.filter { $0.id != identity.id })
                 parts.identities += 1
-            } else if ended.authorizations.contains(identity.id),
+            } else if isLast || ended.authorizations.contains(identity.id),
                 ![.revoking, .revoked].contains(identity.authorization)
             {
                 _ = try await accounts.revokeAuthorization(of: identity, in: account.id, event: event)
                 parts.authorizations += 1
+            } else if isLast {
+                // Its authorization is over already; what was opened by it since is not.
+                try await sessions.end(.openedBy(identity.id), because: .authorizationRevoked)
+                try await accounts.refuseTokens(of: identity.id)
             }
         }
         for client in ended.clients {

@@ -98,11 +98,18 @@ struct ReconcileCommand: AsyncParsableCommand {
         if sum.accountsLost > 0 {
             lines.append("lost: \(sum.accountsLost) accounts that were made after \(since.rfc3339)")
         }
-        if sum.accountsOutdated > 0 {
-            lines.append("older: \(sum.accountsOutdated) accounts have an address, password or link of before a change")
+        let outdated = sum.accountsOutdated.map(\.description).sorted()
+        if !outdated.isEmpty {
+            lines.append("older: \(outdated.count) accounts have an address, password or link of before a change")
+            lines += outdated.prefix(Self.namedAccounts).map { "older: \($0)" }
+            let unnamed = outdated.count - Self.namedAccounts
+            if unnamed > 0 { lines.append("older: and \(unnamed) more") }
         }
         return lines
     }
+
+    /// The accounts that are printed by their ids.
+    private static let namedAccounts = 100
 }
 
 extension ReconciledParts {

@@ -83,6 +83,24 @@ import Testing
             ])
     }
 
+    @Test(.timeLimit(.minutes(5)))
+    func `the accounts of better-auth are read once, also where no index finds those of a person`() async throws {
+        try await OtherSystem.run(OtherSystem.tables("more-than-two-fetches")) { other, database in
+            try await ScratchDatabase.withMigrated { scratch in
+                let run = try await ImportCommandTests.run(["better-auth", "--from", other.url], scratch).ended()
+                #expect(run.errors.contains("created 700"), "\(run.errors)")
+                // The connection hands its counts in when it ends.
+                var read: Int64
+                repeat {
+                    try await pollingPause()
+                    read = try await database.query(
+                        "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'account'", as: Int64.self)[0]
+                } while read == 0
+                #expect(read == 700)
+            }
+        }
+    }
+
     @Test func `a database that is another's, or a URL that shows a password, ends with 2`() async throws {
         try await ScratchDatabase.withMigrated { scratch in
             for (words, sentence) in [

@@ -24,7 +24,7 @@ package struct AllauthSource: ImportSource {
             (SELECT jsonb_agg(to_jsonb(s) ORDER BY s.id) FROM socialaccount_socialaccount s WHERE s.user_id = u.id)
             """ : "NULL"
         rows = try await PostgresRows(
-            connection, from: "auth_user",
+            connection, from: "auth_user u",
             as: """
                 to_jsonb(u) || jsonb_build_object('identities', \(identities), 'addresses', (
                     SELECT jsonb_agg(to_jsonb(e) ORDER BY e."primary" DESC, e.verified DESC, e.id)

@@ -22,14 +22,48 @@ package struct BetterAuthSource: ImportSource {
             throw SourceFault("The table “account” has no column userId or user_id: it is none of better-auth.")
         }
         let owner: SQL = hasCapitals ? #"a."userId""# : "a.user_id"
+        // All accounts at once: in older projects no index finds those of one person.
         rows = try await PostgresRows(
-            connection, from: #""user""#,
-            as: """
-                to_jsonb(u) || jsonb_build_object('identities', (
-                    SELECT jsonb_agg(to_jsonb(a) ORDER BY a.id) FROM account a WHERE \(owner) = u.id
-                ))
-                """)
+            connection,
+            from: """
+                "user" u
+                LEFT JOIN (
+                    SELECT \(owner) AS person, jsonb_agg((\(Self.account)) ORDER BY a.id) AS identities
+                    FROM account a
+                    GROUP BY 1
+                ) g ON g.person = u.id
+                """,
+            as: "(\(Self.person)) || jsonb_build_object('identities', g.identities)")
     }
+
+    /// Of a row of `u` what is used, by the names that it has there. A column that the table doesn't have is NULL: where the
+    /// inner query knows none of a name, it is the outer one's. A project's own columns are left out, as one of the type json
+    /// can hold what jsonb refuses.
+    private static let person: SQL = """
+        SELECT jsonb_strip_nulls(to_jsonb(used))
+        FROM (
+            SELECT NULL AS "emailVerified", NULL AS email_verified, NULL AS "createdAt", NULL AS created_at, NULL AS banned,
+                NULL AS "banExpires", NULL AS ban_expires, NULL AS "isAnonymous", NULL AS is_anonymous
+        ) AS missing
+        CROSS JOIN LATERAL (
+            SELECT id, name, email, "emailVerified", email_verified, "createdAt", created_at, banned, "banExpires",
+                ban_expires, "isAnonymous", is_anonymous
+            FROM (SELECT u.*) AS found
+        ) AS used
+        """
+
+    /// The same of a row of `a`.
+    private static let account: SQL = """
+        SELECT jsonb_strip_nulls(to_jsonb(used))
+        FROM (
+            SELECT NULL AS "providerId", NULL AS provider_id, NULL AS "accountId", NULL AS account_id, NULL AS "createdAt",
+                NULL AS created_at
+        ) AS missing
+        CROSS JOIN LATERAL (
+            SELECT "providerId", provider_id, "accountId", account_id, password, "createdAt", created_at
+            FROM (SELECT a.*) AS found
+        ) AS used
+        """
 
     package mutating func next() async throws -> SourceRow? {
         try await rows.next(row)

@@ -1,7 +1,7 @@
 import JSON
 package import Postgres
 
-/// The rows of a table in another database, each one JSON object, read through a cursor of one read-only transaction: what is
+/// The people of another database, each one JSON object, read through a cursor of one read-only transaction: what is
 /// written there meanwhile is not seen, and nothing waits.
 ///
 /// A row comes in pieces of 16,384 characters, so that a fetch is bounded whatever the rows hold: 256 pieces are 16 MiB at
@@ -18,16 +18,16 @@ struct PostgresRows {
     private var isAtEnd = false
 
     /// - Parameters:
-    ///   - table: whose rows are `u`, in the order of `u.id`.
+    ///   - tables: of which `u` has a row for each of them, in the order of `u.id`.
     ///   - object: the object of a row, as `jsonb`.
-    init(_ connection: LeasedConnection, from table: SQL, as object: SQL) async throws {
+    init(_ connection: LeasedConnection, from tables: SQL, as object: SQL) async throws {
         self.connection = connection
         // OFFSET 0 has the object made once. The number is that of `maximumRowBytes`.
         try await connection.execute(
             """
             DECLARE people NO SCROLL CURSOR FOR
             SELECT u.id::text, p.number = o.pieces, CASE WHEN o.fits THEN substr(o.object, p.number * 16384 + 1, 16384) END
-            FROM \(table) u
+            FROM \(tables)
             CROSS JOIN LATERAL (
                 SELECT t.object, octet_length(t.object) <= 1048576 AS fits,
                     CASE WHEN octet_length(t.object) <= 1048576 THEN (length(t.object) - 1) / 16384 ELSE 0 END AS pieces

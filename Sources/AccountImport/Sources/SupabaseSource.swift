@@ -17,7 +17,7 @@ package struct SupabaseSource: ImportSource {
             throw SourceFault("The database has no tables auth.users and auth.identities: it is none of Supabase.")
         }
         rows = try await PostgresRows(
-            connection, from: "auth.users",
+            connection, from: "auth.users u",
             as: """
                 (to_jsonb(u) - '{raw_user_meta_data,raw_app_meta_data}'::text[]) || jsonb_build_object('name', COALESCE(
                     CASE jsonb_typeof(u.raw_user_meta_data -> 'full_name') WHEN 'string' THEN

@@ -42,24 +42,24 @@ INSERT INTO socialaccount_socialaccount VALUES
     (3, 'github', '7', '2024-05-06Z', '2024-05-06Z', '{}', 2);
 -- name: better-auth
 CREATE TABLE "user" (id text PRIMARY KEY, name text, email text, :emailVerified boolean,
-    :createdAt timestamp, banned boolean, :banExpires timestamp);
+    :createdAt timestamp, banned boolean, :banExpires timestamp, preferences json);
 CREATE TABLE account (id text PRIMARY KEY, :accountId text,
     :providerId text, :userId text, password text,
     :createdAt timestamp);
 INSERT INTO "user" VALUES
-    ('b1', 'Kim', 'kim@example.com', true, '2024-05-06T07:08:09.123', true, '2024-05-07'),
-    ('b2', 'Lee', 'lee@example.com', false, '2024-05-06T07:08:10', true, NULL);
+    ('b1', 'Kim', 'kim@example.com', true, '2024-05-06T07:08:09.123', true, '2024-05-07',
+        '{"theme":"\u0000"}'),
+    ('b2', 'Lee', 'lee@example.com', false, '2024-05-06T07:08:10', true, NULL, '["\ud800"]');
 INSERT INTO account VALUES ('a1', '001.kim', 'apple', 'b1', NULL, '2024-05-06'),
     ('a2', 'b1', 'credential', 'b1', ':hash', '2024-05-06'), ('a3', '7', 'github', 'b2', NULL, '2024-05-06'),
     ('a4', '109', 'workspace', 'b2', NULL, '2024-05-06');
 -- name: long-rows
-CREATE TABLE "user" (id text PRIMARY KEY, name text, email text, "emailVerified" boolean,
-    "createdAt" timestamptz, image text);
+CREATE TABLE "user" (id text PRIMARY KEY, name text, email text, "emailVerified" boolean, "createdAt" timestamptz);
 CREATE TABLE account (id text PRIMARY KEY, "accountId" text, "providerId" text, "userId" text,
     password text, "createdAt" timestamptz);
 INSERT INTO "user"
-SELECT 'b' || length, 'Kïm ' || length, 'b' || length || '@example.com', true,
-    '2024-05-06T07:08:09Z', repeat('ä', length)
+SELECT 'b' || length, 'Kïm ' || length || repeat(U&'\00A0', length), 'b' || length || '@example.com', true,
+    '2024-05-06T07:08:09Z'
 FROM unnest(ARRAY[1, 16200, 16384, 40000, 500000, 530000]) AS l (length)
 -- name: more-than-two-fetches
 CREATE TABLE "user" (id text PRIMARY KEY, name text, email text, "emailVerified" boolean, "createdAt" timestamptz);

@@ -101,6 +101,47 @@ import Testing
         }
     }
 
+    @Test func `a policy that would hide people or identities ends with 2, and a role that no policy meets reads all`()
+        async throws
+    {
+        try await OtherSystem.run(OtherSystem.tables("google-and-passwords")) { other, _ in
+            try await ScratchDatabase.withMigrated { scratch in
+                let role = "reader_" + UUID().uuidString.replacing("-", with: "").lowercased()
+                try await other.execute(
+                    "CREATE ROLE \(unsafeSQL: role) LOGIN", "GRANT USAGE ON SCHEMA auth TO \(unsafeSQL: role)",
+                    "GRANT SELECT ON ALL TABLES IN SCHEMA auth TO \(unsafeSQL: role)")
+                let url = other.url + (other.url.contains("?") ? "&" : "?") + "user=\(role)"
+                let words = ["supabase", "--from", url, "--apple-team", "main"]
+                for table in ["users", "identities"] {
+                    try await other.execute("ALTER TABLE auth.\(unsafeSQL: table) ENABLE ROW LEVEL SECURITY")
+                    let run = try await ImportCommandTests.run(words, scratch)
+                    #expect(run.code == 2 && run.output.isEmpty, "\(run.errors)")
+                    #expect(run.errors.contains("policy for table \"\(table)\""), "\(run.errors)")
+                    #expect(run.errors.contains("BYPASSRLS"), "\(run.errors)")
+                    try await other.execute("ALTER TABLE auth.\(unsafeSQL: table) DISABLE ROW LEVEL SECURITY")
+                }
+                try await other.execute(
+                    "ALTER TABLE auth.users ENABLE ROW LEVEL SECURITY",
+                    "ALTER TABLE auth.identities ENABLE ROW LEVEL SECURITY", "ALTER ROLE \(unsafeSQL: role) BYPASSRLS")
+                let run = try await ImportCommandTests.run(words, scratch)
+                try await other.execute("DROP OWNED BY \(unsafeSQL: role)", "DROP ROLE \(unsafeSQL: role)")
+                #expect(try Self.results(run) == ["u1 created", "u2 created", "u3 created"], "\(run.errors)")
+                #expect(try await scratch.count("SELECT count(*) FROM identities") == 4)
+            }
+        }
+    }
+
+    @Test func `a fault of a source's rows is named, and what may quote a value by its SQLSTATE`() async throws {
+        try await OtherSystem.run(OtherSystem.tables("google-and-passwords")) { other, _ in
+            try await ScratchDatabase.withMigrated { scratch in
+                try await other.execute(#"ALTER TABLE auth.users ADD notes json DEFAULT '"canary\u0000"'"#)
+                let run = try await ImportCommandTests.run(["supabase", "--from", other.url], scratch)
+                #expect(run.code == 2 && run.errors.contains("SQLSTATE 22P05"), "\(run.errors)")
+                #expect(!run.errors.contains("canary"), "\(run.errors)")
+            }
+        }
+    }
+
     @Test func `a database that is another's, or a URL that shows a password, ends with 2`() async throws {
         try await ScratchDatabase.withMigrated { scratch in
             for (words, sentence) in [

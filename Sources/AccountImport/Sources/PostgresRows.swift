@@ -67,17 +67,29 @@ struct PostgresRows {
 }
 
 extension SourceFault {
-    /// What the source's own database says.
+    /// What the source's own database says; of a message that may quote a value the SQLSTATE alone.
     package init(reading error: PostgresError) {
-        let reason = error.message.map { " (\($0.prefix { !$0.isNewline }))" } ?? ""
-        self.init("The source's database can't be read\(reason).")
+        let message = error.message.map { String($0.prefix { !$0.isNewline }) }
+        let reason = (message ?? error.sqlState.map { "SQLSTATE \($0)" }).map { " (\($0))" } ?? ""
+        let fault = "The source's database can't be read\(reason)."
+        // Insufficient privilege, in whatever language the message is.
+        guard error.code == .server(sqlState: "42501") else {
+            self.init(fault)
+            return
+        }
+        self.init(
+            """
+            \(fault) The role that reads needs SELECT on the tables, and BYPASSRLS, or to be their owner, where they have \
+            row-level security: it would hide people, or their identities, and nothing would say so.
+            """)
     }
 }
 
 extension PostgresSession {
-    /// Begins the transaction in which a database is read.
+    /// Begins the transaction in which a database is read. A policy that would hide rows is an error there, as it is to pg_dump.
     package func beginReading() async throws(PostgresError) {
         try await execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try await execute("SET LOCAL row_security = off")
     }
 
     /// Whether there are such tables, and columns of them (`table.column`), where a name without a schema is looked for.

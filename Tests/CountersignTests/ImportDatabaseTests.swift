@@ -29,14 +29,15 @@ import Testing
         try ImportCommandTests.lines(run.output).map(\.result)
     }
 
+    /// Deeper than a row may be.
+    private static let nested = String(repeating: "[", count: 12) + String(repeating: "]", count: 12)
+
     @Test(arguments: [true, false]) func `Supabase, before November 2023 and since`(_ isOld: Bool) async throws {
         let subject =
             isOld ? "id text, provider text" : "id uuid DEFAULT gen_random_uuid(), provider text, provider_id text"
-        // Deeper than a row may be.
-        let nested = String(repeating: "[", count: 12) + String(repeating: "]", count: 12)
         let hash = "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"
         let column = isOld ? "id" : "provider_id"
-        let values = ["subject": subject, "column": column, "nested": nested, "hash": hash]
+        let values = ["subject": subject, "column": column, "nested": Self.nested, "hash": hash]
         try await expect(
             "supabase", OtherSystem.tables("supabase", values), options: ["--provider-alias", "custom:siwa=apple"],
             report: [
@@ -54,14 +55,35 @@ import Testing
             ])
     }
 
-    @Test func `django-allauth`() async throws {
+    /// - Parameter json: the type of `extra_data`, which was a text once.
+    @Test(arguments: ["jsonb", "text"]) func `django-allauth`(_ json: String) async throws {
         try await expect(
-            "allauth", OtherSystem.tables("allauth"), options: ["--provider-alias", "siwa=apple"],
-            report: ["1 created", "2 created identity_skipped:github"],
+            "allauth", Self.allauth(json), options: ["--provider-alias", "siwa=apple"],
+            report: [
+                "1 created",
+                "2 created identity_skipped:github identity_skipped:discord identity_skipped:steam",
+            ],
             accounts: [
                 "1 kim@example.com stated Kim Example active 2024-05-06 07:08:09 apple:001.kim google:109 pbkdf2_sha256$",
                 "2 lee@example.com claimed disabled 2024-05-06 07:08:10",
             ])
+    }
+
+    private static func allauth(_ json: String) throws -> String {
+        try OtherSystem.tables("allauth", ["json": json, "nested": nested])
+    }
+
+    @Test(arguments: ["jsonb", "text"])
+    func `of what a provider has sent to django-allauth its address comes along`(_ json: String) async throws {
+        try await OtherSystem.run(Self.allauth(json)) { other, _ in
+            try await ScratchDatabase.withMigrated { scratch in
+                let run = try await ImportCommandTests.run(["allauth", "--from", other.url], scratch)
+                #expect(run.code == 0, "\(run.errors)")
+                let found = try await scratch.texts(
+                    "SELECT concat_ws(' ', subject, email, email_verified) FROM identities ORDER BY subject")
+                #expect(found == ["109 kim@gmail.com t"])
+            }
+        }
     }
 
     @Test(arguments: [true, false]) func `better-auth, with capitals and with underscores`(_ isCapital: Bool)

@@ -3,7 +3,8 @@ import JSON
 package import Postgres
 
 /// `allauth`: Django's `auth_user` with the tables of django-allauth. A user model of a project's own has a table of its own,
-/// which is not read. What a provider is called may be up to the project: then an alias says it.
+/// which is not read. What a provider is called may be up to the project: then an alias says it. Of what a provider has sent
+/// (`extra_data`, a text in older versions), of any size and depth, comes only what is used here.
 package struct AllauthSource: ImportSource {
     private var rows: PostgresRows
     private let aliases: ProviderAliases
@@ -21,7 +22,18 @@ package struct AllauthSource: ImportSource {
         let identities: SQL =
             hasSocial
             ? """
-            (SELECT jsonb_agg(to_jsonb(s) ORDER BY s.id) FROM socialaccount_socialaccount s WHERE s.user_id = u.id)
+            (
+                SELECT jsonb_agg(jsonb_build_object('provider', s.provider, 'uid', s.uid, 'date_joined', s.date_joined,
+                    'extra_data', CASE
+                        WHEN jsonb_typeof(d.data) = 'object' THEN jsonb_strip_nulls(jsonb_build_object(
+                            'email', d.data -> 'email', 'email_verified', d.data -> 'email_verified',
+                            'verified_email', d.data -> 'verified_email'))
+                        WHEN jsonb_typeof(d.data) = 'string' AND length(d.data #>> '{}') <= 65536 THEN d.data
+                    END) ORDER BY s.id)
+                FROM socialaccount_socialaccount s
+                CROSS JOIN LATERAL (SELECT to_jsonb(s.extra_data) AS data) d
+                WHERE s.user_id = u.id
+            )
             """ : "NULL"
         rows = try await PostgresRows(
             connection, from: "auth_user u",

@@ -30,16 +30,18 @@ CREATE TABLE auth_user (id integer PRIMARY KEY, password varchar(128), is_active
 CREATE TABLE account_emailaddress (id integer PRIMARY KEY, email varchar(254), verified boolean, "primary" boolean,
     user_id integer);
 CREATE TABLE socialaccount_socialaccount (id integer PRIMARY KEY, provider varchar(200), uid varchar(191),
-    last_login timestamptz, date_joined timestamptz, extra_data jsonb, user_id integer);
+    last_login timestamptz, date_joined timestamptz, extra_data :json, user_id integer);
 INSERT INTO auth_user VALUES
     (1, 'pbkdf2_sha256$390000$seasalt$8xBlGd3jVgvJ+92hWPxi5ww0uuAuAnKgC45eudxro7c=', true, 'kim', 'Kim', 'Example',
         'kim@old.example', '2024-05-06T07:08:09Z'),
     (2, '!unusable', false, 'lee', '', '', 'lee@example.com', '2024-05-06T07:08:10Z');
 INSERT INTO account_emailaddress VALUES (1, 'other@example.com', true, false, 1), (2, 'kim@example.com', true, true, 1);
 INSERT INTO socialaccount_socialaccount VALUES
-    (1, 'google', '109', '2024-05-06Z', '2024-05-06Z', '{"email":"kim@gmail.com","email_verified":true}', 1),
+    (1, 'google', '109', '2024-05-06Z', '2024-05-06Z', '{"email":"kim@gmail.com","verified_email":true}', 1),
     (2, 'siwa', '001.kim', '2024-05-06Z', '2024-05-06Z', '"{}"', 1),
-    (3, 'github', '7', '2024-05-06Z', '2024-05-06Z', '{}', 2);
+    (3, 'github', '7', '2024-05-06Z', '2024-05-06Z', '{}', 2),
+    (4, 'discord', '9', '2024-05-06Z', '2024-05-06Z', '{"guilds"::nested,"email":"lee@discord.example"}', 2),
+    (5, 'steam', '11', '2024-05-06Z', '2024-05-06Z', jsonb_build_object('games', repeat('x', 1100000))::text:::json, 2);
 -- name: better-auth
 CREATE TABLE "user" (id text PRIMARY KEY, name text, email text, :emailVerified boolean,
     :createdAt timestamp, banned boolean, :banExpires timestamp, preferences json);

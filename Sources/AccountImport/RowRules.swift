@@ -47,12 +47,15 @@ package struct RowRules: Sendable {
         for word in row.skipped { note(.identitySkipped(Self.word(word))) }
         let createdAt = min(row.createdAt ?? now, now)
         var identities: [ImportedPerson.Identity] = []
+        var leftOut: Set<Provider> = []
         // What is wrong with the team of one comes before what is wrong with the subject of another.
         let teams = try row.identities.map { identity throws(SourceFault) in try team(of: identity) }
         if teams.contains(where: \.isUnknown) { return Self.refused(externalID.text, .teamUnknown, notes) }
         for (identity, team) in zip(row.identities, teams) {
             switch self.identity(identity, team, createdAt: createdAt, at: now) {
-            case .skipped: note(.identitySkipped(Self.word(identity.word)))
+            case .skipped:
+                leftOut.insert(identity.provider)
+                note(.identitySkipped(Self.word(identity.word)))
             case .refused(let code): return Self.refused(externalID.text, code, notes)
             case .linked(let linked, let losesEmail):
                 let isSecond = identities.contains {
@@ -91,7 +94,7 @@ package struct RowRules: Sendable {
                 ImportedPerson(
                     externalID: externalID, email: email, emailProof: row.isEmailVerified ? verified : .claimed,
                     displayName: name, createdAt: createdAt, isDisabled: row.isDisabled, identities: identities,
-                    passwordHash: hash)),
+                    leftOut: leftOut, passwordHash: hash)),
             notes: notes)
     }
 

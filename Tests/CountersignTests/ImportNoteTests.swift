@@ -7,10 +7,10 @@ import Testing
     var scratch: ScratchDatabase { .current }
 
     /// Runs an import, after a rehearsal that has to report the same.
-    private func run(_ name: String, _ rows: [String], sourceLocation: SourceLocation = #_sourceLocation) async throws
-        -> [String]
-    {
-        let words = ["ndjson", "-", "--id", name]
+    private func run(
+        _ name: String, _ rows: [String], options: [String] = [], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> [String] {
+        let words = ["ndjson", "-", "--id", name] + options
         let input = rows.joined(separator: "\n")
         let rehearsed = try await ImportCommandTests.run(words + ["--dry-run"], scratch, input: input)
         let run = try await ImportCommandTests.run(words, scratch, input: input)
@@ -129,5 +129,43 @@ import Testing
                 "7 reset unchanged", "8 relayed unchanged", "9 linked unchanged",
             ])
         #expect(try await scratch.count("SELECT count(*) FROM accounts WHERE status = 'disabled'") == 0)
+    }
+
+    @Test func `a row that came before says when its identities and its account's are not the same, here or there`()
+        async throws
+    {
+        func row(_ id: String, _ identities: (provider: String, subject: String)...) -> String {
+            let linked = identities.map { #"{"provider":"\#($0.provider)","subject":"\#($0.subject)"}"# }
+                .joined(separator: ",")
+            return #"{"externalId":"\#(id)","email":"\#(id)@example.com","identities":[\#(linked)]}"#
+        }
+        let first = [
+            row("same", ("google", "1")), row("linked"), row("unlinked", ("google", "2"), ("github", "a")),
+            row("other", ("google", "3")), row("here", ("google", "4")), row("none", ("github", "b")),
+        ]
+        #expect(
+            try await run("one", first) == [
+                "1 same created", "2 linked created", "3 unlinked created identity_skipped:github", "4 other created",
+                "5 here created", "6 none created identity_skipped:github",
+            ])
+        try await scratch.execute("DELETE FROM identities WHERE subject = '4'")
+        let later = [
+            row("same", ("google", "1")), row("linked", ("google", "5")), row("unlinked", ("github", "a")),
+            row("other", ("google", "6")), row("here", ("google", "4")), row("none", ("github", "b")),
+            row("new", ("google", "7")), row("new", ("google", "8")),
+        ]
+        #expect(
+            try await run("one", later) == [
+                "1 same unchanged", "2 linked unchanged differs:identities",
+                "3 unlinked unchanged identity_skipped:github differs:identities",
+                "4 other unchanged differs:identities", "5 here unchanged differs:identities",
+                "6 none unchanged identity_skipped:github", "7 new created", "8 new unchanged differs:identities",
+            ])
+        let subjects = try await scratch.texts("SELECT subject FROM identities ORDER BY subject")
+        #expect(subjects == ["1", "2", "3", "7"])
+        // What a run leaves out is not compared.
+        #expect(
+            try await run("one", [row("same", ("google", "9"))], options: ["--skip-google"])
+                == ["1 same unchanged identity_skipped:google"])
     }
 }

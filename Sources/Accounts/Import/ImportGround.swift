@@ -18,12 +18,17 @@ package struct ImportGround: Sendable {
         let email: EmailAddress?
         let isDisabled: Bool
         let passwordHash: PasswordHash?
+        let identities: Set<IdentityKey>
 
-        package init(id: AccountID, email: EmailAddress?, isDisabled: Bool, passwordHash: PasswordHash?) {
+        package init(
+            id: AccountID, email: EmailAddress?, isDisabled: Bool, passwordHash: PasswordHash?,
+            identities: Set<IdentityKey>
+        ) {
             self.id = id
             self.email = email
             self.isDisabled = isDisabled
             self.passwordHash = passwordHash
+            self.identities = identities
         }
     }
 
@@ -78,7 +83,8 @@ package struct ImportGround: Sendable {
         }
         if sharedIDs.contains(person.externalID) { notes.append(.externalIDShared) }
         rows[person.externalID] = Standing(
-            id: id, email: person.email, isDisabled: person.isDisabled, passwordHash: person.passwordHash)
+            id: id, email: person.email, isDisabled: person.isDisabled, passwordHash: person.passwordHash,
+            identities: Set(person.identities.map(\.key)))
         for identity in person.identities { identities[identity.key] = id }
         if let email = person.email { addresses[email] = Holder(id: id, proof: person.emailProof) }
         return (result(.created(id), notes), person)
@@ -110,6 +116,8 @@ extension ImportGround.Standing {
         // A relay address that another account has stayed away.
         let isDropped = email == nil && person.email?.isAppleRelay == true && !person.identities.isEmpty
         if !isDropped, person.email != email { differences.append(.differs(.email)) }
+        let compared = identities.filter { !person.leftOut.contains($0.provider) }
+        if compared != Set(person.identities.map(\.key)) { differences.append(.differs(.identities)) }
         return notes + differences
     }
 }

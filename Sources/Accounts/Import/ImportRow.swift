@@ -51,11 +51,14 @@ package struct ImportedPerson: Sendable {
     package let isDisabled: Bool
     /// At most one of each provider and realm.
     package let identities: [Identity]
+    /// The providers of which the source has an identity that the run leaves out.
+    package let leftOut: Set<Provider>
     package let passwordHash: PasswordHash?
 
     package init(
         externalID: ExternalID, email: EmailAddress?, emailProof: EmailProof, displayName: DisplayName?,
-        createdAt: Timestamp, isDisabled: Bool, identities: [Identity], passwordHash: PasswordHash?
+        createdAt: Timestamp, isDisabled: Bool, identities: [Identity], leftOut: Set<Provider> = [],
+        passwordHash: PasswordHash?
     ) {
         self.externalID = externalID
         self.email = email
@@ -64,6 +67,7 @@ package struct ImportedPerson: Sendable {
         self.createdAt = createdAt
         self.isDisabled = isDisabled
         self.identities = identities
+        self.leftOut = leftOut
         self.passwordHash = passwordHash
     }
 }
@@ -108,6 +112,7 @@ package enum ImportNote: Hashable, Sendable {
         case disabled
         case password
         case email
+        case identities
     }
 
     /// The word of the report.

@@ -142,6 +142,7 @@ extension ImportStore {
             ) s ON true
             WHERE r.account_id IS NOT NULL OR s.account_id IS NOT NULL
             """, as: Int.self, Bool.self, AccountID?.self, EmailAddress?.self, Account.Status?.self, PasswordHash?.self)
+        let linked = try await identities(of: rows.compactMap { $0.2 }, in: tables, session)
         let holders = try await session.query(
             """
             SELECT k.position, i.account_id
@@ -177,7 +178,8 @@ extension ImportStore {
             known[externalID] = .some(
                 account.map {
                     ImportGround.Standing(
-                        id: $0, email: email, isDisabled: status == .disabled, passwordHash: hash)
+                        id: $0, email: email, isDisabled: status == .disabled, passwordHash: hash,
+                        identities: linked[$0] ?? [])
                 })
         }
         return ImportGround(
@@ -187,6 +189,29 @@ extension ImportStore {
                 addresses.map { (emails[$0.0 - 1], ImportGround.Holder(id: $0.1, proof: $0.2)) }
             ) { one, _ in one },
             sharedIDs: shared)
+    }
+
+    private static func identities(
+        of accounts: [AccountID], in tables: ImportTables, _ session: some PostgresSession
+    ) async throws -> [AccountID: Set<IdentityKey>] {
+        guard !accounts.isEmpty else { return [:] }
+        // OFFSET 0 keeps it a look-up by account, for the index.
+        let rows = try await session.query(
+            """
+            SELECT i.account_id, i.provider, i.realm, i.subject
+            FROM unnest(\(accounts)) AS k (account_id)
+            CROSS JOIN LATERAL (
+                SELECT i.account_id, i.provider, i.realm, i.subject
+                FROM \(tables.allIdentities) i
+                WHERE i.account_id = k.account_id
+                OFFSET 0
+            ) i
+            """, as: AccountID.self, Provider.self, Realm.self, ProviderSubject.self)
+        var linked: [AccountID: Set<IdentityKey>] = [:]
+        for (account, provider, realm, subject) in rows {
+            linked[account, default: []].insert(IdentityKey(provider: provider, realm: realm, subject: subject))
+        }
+        return linked
     }
 
     /// The one place where accounts are written that an import makes.

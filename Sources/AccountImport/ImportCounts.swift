@@ -53,8 +53,8 @@ extension ImportNote {
         switch self {
         case .rowMalformed: nil
         case .identitySkipped: "identity_skipped"
-        case .passwordDropped, .emailDropped, .nameCut, .subjectUnusual, .holderClaimed, .rowClaimed, .externalIDShared,
-            .differs:
+        case .passwordDropped, .passwordMissing, .emailDropped, .nameCut, .subjectUnusual, .holderClaimed, .rowClaimed,
+            .externalIDShared, .differs:
             text
         }
     }

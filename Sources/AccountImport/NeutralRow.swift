@@ -32,7 +32,10 @@ package struct NeutralRow: Sendable {
     package var identities: [Identity] = []
     /// The source's words for ways in that are none here.
     package var skipped: [String] = []
+    /// Its hash.
     package var password: String?
+    /// Whether the source says that there is a password, also where it has no hash of it.
+    package var hasPassword = false
 
     package init(externalID: String) {
         self.externalID = externalID

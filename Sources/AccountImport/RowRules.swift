@@ -87,6 +87,8 @@ package struct RowRules: Sendable {
             } else {
                 notes.append(.passwordDropped(ForeignPasswordHash.kind(of: text)))
             }
+        } else if row.hasPassword {
+            notes.append(.passwordMissing)
         }
         return ImportRow(
             externalID: externalID,

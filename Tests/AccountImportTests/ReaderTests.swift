@@ -179,6 +179,7 @@ final class PieceInput: ByteInput {
             ),
             ("name", ["name_cut"], { $0.displayName = String(repeating: "é", count: 101) }, { _ in }),
             ("name that fits", [], { $0.displayName = String(repeating: "é", count: 100) }, { _ in }),
+            ("password elsewhere", ["password_missing"], { $0.hasPassword = true }, { _ in }),
             (
                 "word", ["identity_skipped:facebook", "identity_skipped:unnamed"],
                 { $0.skipped = ["face\nbook", "é"] }, { _ in }

@@ -20,7 +20,7 @@ import Testing
                     + (identity.isEmailVerified ? "!" : "")
             }
             words += row.skipped.map { "skipped:\($0)" }
-            if let password = row.password { words.append(password) }
+            if let password = row.password ?? (row.hasPassword ? "unhashed" : nil) { words.append(password) }
             return words.joined(separator: " ")
         }
     }
@@ -205,7 +205,7 @@ import Testing
                 "k1 kim@example.com verified Kim Example 2020-09-13T12:26:40Z google:109 apple:001.kim skipped:github "
                     + "keycloak$pbkdf2-sha256$27500$c2FsdA==$dmFsdWU=",
                 "k2 lee@example.com unverified - - disabled keycloak$argon2id$v=19$m=7168,t=5,p=1$c2FsdA==$dmFsdWU=",
-                "k3 - unverified - - keycloak$", "anonymous k4",
+                "k3 - unverified - - keycloak$", "anonymous k4", "k5 max@example.com unverified - - unhashed",
             ])
     }
 }

@@ -89,6 +89,37 @@ import Testing
             ])
     }
 
+    @Test func `a password that Auth0 has and its lines don't is noted, and is no difference to one that came`()
+        async throws
+    {
+        try await ScratchDatabase.withMigrated { scratch in
+            let hash = #","passwordHash":"$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy""#
+            func run(_ words: [String] = [], hash: String = "") async throws -> FinishedProcess {
+                let rows = #"""
+                    {"user_id":"auth0|1","email":"kim@example.com","identities":[{"provider":"auth0","user_id":"1"}]\#(hash)}
+                    {"user_id":"auth0|2","email":"lee@example.com"}
+                    {"user_id":"email|3","email":"ada@example.com","identities":[{"provider":"email","user_id":"3"}]}
+                    """#
+                return try await ImportCommandTests.run(["auth0", "-"] + words, scratch, input: rows).ended()
+            }
+            let missing = "of some people Auth0 has a password"
+            #expect(try await run(["--dry-run"]).errors.contains(missing))
+            let skipping = try await run(["--dry-run", "--skip-passwords"])
+            #expect(!skipping.errors.contains(missing), "\(skipping.errors)")
+            let merged = try await run(hash: hash)
+            #expect(
+                try ImportCommandTests.lines(merged.output).map(\.words) == [
+                    "1 auth0|1 created", "2 auth0|2 created password_missing", "3 email|3 created",
+                ], "\(merged.errors)")
+            #expect(merged.errors.contains("password_missing 1"), "\(merged.errors)")
+            let again = try await run()
+            #expect(
+                try ImportCommandTests.lines(again.output).map(\.words) == [
+                    "1 auth0|1 unchanged", "2 auth0|2 unchanged password_missing", "3 email|3 unchanged",
+                ], "\(again.errors)")
+        }
+    }
+
     @Test func `an alias is the word of the note, and one that nothing is called by is said to do nothing`()
         async throws
     {
@@ -123,16 +154,19 @@ import Testing
             "secretData":"{\"value\":\"JsfNbCOIdZUbyBJ+BT+VoGI91Ec2rWLOvkLPDaX8e9k=\",\"salt\":\"P5rtFkGtPfoaryJ6PizUJw==\"}",
             "credentialData":"{\"hashIterations\":27500,\"algorithm\":\"pbkdf2-sha256\"}"}],
             "federatedIdentities":[{"identityProvider":"siwa","userId":"001.kim"}]},
-            {"id":"k2","serviceAccountClientId":"shop"}]}
+            {"id":"k2","serviceAccountClientId":"shop"},
+            {"id":"k3","email":"lee@example.com","createdTimestamp":1600100000000,
+            "federationLink":"8c1d6a02","credentials":[]}]}
             """#
         let person = "k1 kim@example.com stated Kim Example active 2020-09-13 12:26:40.123"
+        let others = ["2 k2 refused anonymous", "3 k3 created password_missing"]
+        let ofDirectory = "k3 lee@example.com claimed active 2020-09-14 16:13:20"
         let named = try await run(["keycloak", "--provider-alias", "siwa=apple"], file)
-        #expect(named.report == ["1 k1 created", "2 k2 refused anonymous"], "\(named.errors)")
-        #expect(named.accounts == ["\(person) apple:001.kim keycloak$pbkdf"])
+        #expect(named.report == ["1 k1 created"] + others, "\(named.errors)")
+        #expect(named.accounts == ["\(person) apple:001.kim keycloak$pbkdf", ofDirectory])
         let unnamed = try await run(["keycloak"], file)
-        #expect(
-            unnamed.report == ["1 k1 created identity_skipped:siwa", "2 k2 refused anonymous"], "\(unnamed.errors)")
-        #expect(unnamed.accounts == ["\(person) keycloak$pbkdf"])
+        #expect(unnamed.report == ["1 k1 created identity_skipped:siwa"] + others, "\(unnamed.errors)")
+        #expect(unnamed.accounts == ["\(person) keycloak$pbkdf", ofDirectory])
     }
 
     @Test func `a neutral row that says little gets what goes without saying`() async throws {

@@ -54,8 +54,12 @@ extension NeutralRow {
         switch word {
         case "apple": provider = .apple
         case "google-oauth2": provider = .google
-        // A password of its own database, a code by mail.
-        case "auth0", "email": return
+        // Of its own database.
+        case "auth0":
+            hasPassword = true
+            return
+        // A code by mail.
+        case "email": return
         default:
             let parts = subject.split(separator: "|", maxSplits: 1).map(String.init)
             guard parts.count == 2 else { return skipped.append(word) }

@@ -33,6 +33,8 @@ package struct KeycloakSource: ImportSource {
         }
         let credential = value["credentials"]?.elements?.first { $0["type"]?.string == "password" }
         row.password = credential.map(Self.password)
+        // Who is in a directory (LDAP) has the password there, unless Keycloak has one of its own for them.
+        row.hasPassword = value["federationLink"]?.string != nil
         return .person(row)
     }
 

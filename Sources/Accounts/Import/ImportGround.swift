@@ -94,11 +94,11 @@ package struct ImportGround: Sendable {
 extension ImportGround.Standing {
     /// The notes of a row that came before: its own, as far as they hold, and what it differs in.
     fileprivate func notes(of row: ImportRow) -> [ImportNote] {
-        var dropsPassword = false
+        var lacksPassword = false
         let notes = row.notes.filter { note in
             switch note {
-            case .passwordDropped:
-                dropsPassword = true
+            case .passwordDropped, .passwordMissing:
+                lacksPassword = true
                 return passwordHash == nil
             case .rowMalformed: return false
             case .identitySkipped, .emailDropped, .nameCut, .subjectUnusual, .holderClaimed, .rowClaimed,
@@ -112,7 +112,7 @@ extension ImportGround.Standing {
         // With one of ours, which its owner has signed in with or set here, nothing can be compared. The operator has both
         // hashes, so that it shows nothing how long this takes.
         let (here, there) = (passwordHash, person.passwordHash)
-        if !dropsPassword, here?.isOwn != true, here != there { differences.append(.differs(.password)) }
+        if !lacksPassword, here?.isOwn != true, here != there { differences.append(.differs(.password)) }
         // A relay address that another account has stayed away.
         let isDropped = email == nil && person.email?.isAppleRelay == true && !person.identities.isEmpty
         if !isDropped, person.email != email { differences.append(.differs(.email)) }

@@ -91,6 +91,8 @@ package enum ImportCode: String, CaseIterable, Sendable {
 /// What of a row did not come along, and what else its reader has to know; of one that can't be read, why.
 package enum ImportNote: Hashable, Sendable {
     case passwordDropped(ForeignPasswordHash.Kind)
+    /// The person has a password there, and the source no hash of it.
+    case passwordMissing
     /// By the source's own word for it.
     case identitySkipped(String)
     case emailDropped
@@ -123,6 +125,7 @@ package enum ImportNote: Hashable, Sendable {
     package var text: String {
         switch self {
         case .passwordDropped(let kind): "password_dropped:\(kind.rawValue)"
+        case .passwordMissing: "password_missing"
         case .identitySkipped(let word): "identity_skipped:\(word)"
         case .emailDropped: "email_dropped"
         case .nameCut: "name_cut"

@@ -131,6 +131,14 @@ struct ImportRunCommand: AsyncParsableCommand {
                 the run; later none is added to a row that is in, unless the import is undone
                 """)
         }
+        if source == .auth0, !skipPasswords, counts.has(.passwordMissing) {
+            printNotice(
+                """
+                of some people Auth0 has a password and the lines no passwordHash (note password_missing): merge the file of \
+                hashes, which its support gives out, into them before the run; later none is added to a row that is in, \
+                unless the import is undone
+                """)
+        }
         for alias in aliases.unmet where ending == .done {
             printNotice(
                 """

@@ -63,6 +63,9 @@ package final class FileInput: ByteInput {
                 “| Out-File -Encoding utf8”, or convert it by iconv -f UTF-16 -t UTF-8.
                 """)
         }
+        guard !begin.starts(with: [0x1F, 0x8B]) else {
+            throw SourceFault("\(name) is packed by gzip, and has to be plain: unpack it by gunzip.")
+        }
         if begin.starts(with: Self.mark) { begin.removeFirst(Self.mark.count) }
         return try begin.isEmpty ? readOn() : begin
     }

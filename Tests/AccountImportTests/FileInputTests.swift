@@ -58,6 +58,19 @@ import Testing
         }
     }
 
+    @Test func `a file that gzip has packed is named as one`() async throws {
+        // Of a neutral row.
+        let packed: [UInt8] = [
+            0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0xAB, 0x56, 0x4A, 0xAD, 0x28, 0x49, 0x2D, 0xCA,
+            0x4B, 0xCC, 0xF1, 0x4C, 0x51, 0xB2, 0x52, 0x2A, 0x35, 0x54, 0xAA, 0xE5, 0x02, 0x00, 0x82, 0xC9, 0x2F, 0xEB,
+            0x14, 0x00, 0x00, 0x00,
+        ]
+        try await Self.withFile(packed) { input in
+            let fault = #expect(throws: SourceFault.self) { _ = try input.read() }
+            #expect(fault?.sentence.contains("is packed by gzip") == true)
+        }
+    }
+
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian])
     func `a file of UTF-16 is named as one`(_ encoding: String.Encoding) async throws {
         let text = try #require("\u{FEFF}{\"externalId\":\"u1\"}\r\n".data(using: encoding))

@@ -179,6 +179,11 @@ final class PieceInput: ByteInput {
             ),
             ("name", ["name_cut"], { $0.displayName = String(repeating: "é", count: 101) }, { _ in }),
             ("name that fits", [], { $0.displayName = String(repeating: "é", count: 100) }, { _ in }),
+            (
+                "name of marks", ["name_cut"], { $0.displayName = "e" + String(repeating: "\u{301}", count: 800) },
+                { _ in }
+            ),
+            ("name of nothing", [], { $0.displayName = String(repeating: "\u{115F}", count: 800) }, { _ in }),
             ("password elsewhere", ["password_missing"], { $0.hasPassword = true }, { _ in }),
             (
                 "word", ["identity_skipped:facebook", "identity_skipped:unnamed"],

@@ -121,6 +121,13 @@ import Testing
         }
     }
 
+    @Test func `an array of Firebase's users is no export, and the fault says what makes one of it`() throws {
+        for text in ["[]", "\n [{\"localId\":\"f1\"}]", "[\n  {\n    \"uid\": \"f1\"\n  }\n]\n"] {
+            let fault = #expect(throws: SourceFault.self, "\(text)") { _ = try FirebaseSource(PieceInput(text)) }
+            #expect(fault?.sentence.contains("jq '{users: .}' FILE") == true, "\(text)")
+        }
+    }
+
     @Test func `a document that is not whole, or no such document, is no source`() async throws {
         for text in ["{\"users\":[{\"localId\":\"f1\"}", "{\"users\":[", "{}", "{\"people\":[]}"] {
             await #expect(throws: SourceFault.self, "\(text)") {
@@ -144,6 +151,15 @@ import Testing
         try await expect(
             NeutralSource(PieceInput(row), aliases: ["siwa": .apple]),
             ["u1 kim@example.com unverified - - apple:001.kim google:109"])
+    }
+
+    @Test func `a hash of Spring Security's comes without the id of its encoder where that is bcrypt`() async throws {
+        let rows = ["{bcrypt}$2a$10$abc", "{noop}secret"].map {
+            #"{"externalId":"u1","email":"kim@example.com","passwordHash":"\#($0)"}"#
+        }
+        try await expect(
+            NeutralSource(PieceInput(rows.joined(separator: "\n")), aliases: [:]),
+            ["$2a$10$abc", "{noop}secret"].map { "u1 kim@example.com unverified - - \($0)" })
     }
 
     // MARK: Auth0

@@ -169,6 +169,17 @@ import Testing
         #expect(unnamed.accounts == ["\(person) keycloak$pbkdf", ofDirectory])
     }
 
+    @Test func `a bcrypt hash of Spring Security's comes, and one of another encoder is noted`() async throws {
+        let hash = "$2a$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy"
+        let rows = ["{bcrypt}\(hash)", "{noop}secret"].enumerated().map { number, hash in
+            #"{"externalId":"s\#(number)","email":"s\#(number)@example.com","passwordHash":"\#(hash)"}"#
+        }
+        let found = try await run(["ndjson"], rows.joined(separator: "\n"))
+        #expect(found.report == ["1 s0 created", "2 s1 created password_dropped:encrypted"], "\(found.errors)")
+        let hashes = found.accounts.map { $0.contains("$2a$10$N9qo8uL") }
+        #expect(hashes == [true, false])
+    }
+
     @Test func `a neutral row that says little gets what goes without saying`() async throws {
         let found = try await ScratchDatabase.withMigrated { scratch in
             let rows = #"""

@@ -15,6 +15,13 @@ package struct FirebaseSource: ImportSource {
         var begun: [UInt8] = []
         while begun.allSatisfy(\.isJSONSpace), let more = try input.read() { begun += more }
         let first = begun.first { !$0.isJSONSpace }
+        guard first != UInt8(ascii: "[") else {
+            throw SourceFault(
+                """
+                The source is a JSON array, and has to be the object that firebase auth:export writes: jq '{users: .}' FILE \
+                makes that of it. Of the Admin SDK's users, which have a uid and no localId, the command in docs/import.md does.
+                """)
+        }
         form =
             first == UInt8(ascii: "{")
             ? .json(ElementReader(input, member: "users", begun: begun))

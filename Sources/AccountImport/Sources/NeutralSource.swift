@@ -38,7 +38,7 @@ package struct NeutralSource: ImportSource {
         row.displayName = try members.text("displayName")
         row.createdAt = try members.time("createdAt")
         row.isDisabled = try members.flag("disabled") ?? false
-        row.password = try members.text("passwordHash")
+        row.password = try members.text("passwordHash").map(Self.withoutEncoder)
         guard let identities = members["identities"] else { return row }
         guard let elements = identities.elements else { throw .invalid("identities") }
         for (index, element) in elements.enumerated() {
@@ -58,6 +58,13 @@ package struct NeutralSource: ImportSource {
             row.identities.append(identity)
         }
         return row
+    }
+}
+
+extension NeutralSource {
+    /// A hash as it is behind the id of the encoder that Spring Security writes in front of it.
+    private static func withoutEncoder(_ hash: String) -> String {
+        hash.hasPrefix("{bcrypt}") ? String(hash.dropFirst("{bcrypt}".count)) : hash
     }
 }
 

@@ -37,9 +37,12 @@ package struct DisplayName: ExactString {
         return last != 0x20
     }
 
-    /// Whether a name loses some of its characters by its length.
+    /// Whether a name loses some of its characters by its length, or all of them by that of their bytes.
     package static func cuts(_ input: String) -> Bool {
-        input.utf8.count > maximumCharacters && visible(input).dropFirst(maximumCharacters).isEmpty == false
+        guard input.utf8.count > maximumCharacters else { return false }
+        let text = visible(input)
+        return !text.dropFirst(maximumCharacters).isEmpty
+            || DisplayName(input) == nil && text.unicodeScalars.contains(where: isVisible)
     }
 
     private static func visible(_ input: String) -> String {

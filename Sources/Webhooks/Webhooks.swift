@@ -84,6 +84,8 @@ package final class Webhooks: Sendable {
     package func stop() {
         isStopping.store(true, ordering: .relaxed)
         ending.raise()
+        // What pushes waits for these.
+        news.announce()
     }
 
     private var goesOn: Bool { !isStopping.load(ordering: .relaxed) && !Task.isCancelled }

@@ -184,6 +184,31 @@ import Testing
         withExtendedLifetime(waiting) {}
     }
 
+    @Test(.world(["server.drainSeconds": "20"]))
+    func `a reader waits on while the process drains, and is answered at its end`() async throws {
+        let reader = Reader(world: world, key: try await world.adminKey("feed"))
+        let start = try await reader.end()
+        async let before = reader.json("after=\(start)&wait=25")
+        service.send(SIGTERM)
+        try await eventually("readiness to end") { try await service.privateGet("/health/ready").status == 503 }
+        async let during = reader.json("after=\(start)&wait=25")
+        _ = try await world.newAccount("feed-drain")
+        for page in try await [before, during] {
+            #expect(Self.types(page["items"]?.elements ?? []) == ["account.created", "identity.linked"])
+        }
+        let end = try await reader.end()
+        let last = try RawConnection(service.privatePort)
+        last.send(
+            """
+            GET /admin/v1/feed?after=\(end)&wait=25 HTTP/1.1\r\nHost: a\r\n\
+            Authorization: Bearer \(reader.key)\r\n\r\n
+            """)
+        let answer = RawAnswer(await last.readToEnd())
+        #expect(answer.status == 200 && answer["Connection"] == "close", "\(answer.text)")
+        #expect(answer.body.hasPrefix(#"{"items":[],"#), "\(answer.body)")
+        #expect(await service.end().status == 0)
+    }
+
     @Test func `behind a day that was dropped a cursor is gone, and the end of a quiet feed is not`() async throws {
         let reader = Reader(world: world, key: try await world.adminKey("feed"))
         let start = try await reader.end()

@@ -76,7 +76,7 @@ struct Composition {
 
     /// They end in reverse order, each after the one behind it has ended. At the signal shared work stops, since other
     /// processes can do it. Upkeep, which answers depend on, goes on until the last request is answered, and so does the
-    /// private listener, which reports the drain to load balancers.
+    /// private listener, which reports the drain to load balancers, and has readers of the feed wait.
     private func services(
         _ addresses: ListenerAddresses, metrics: PrometheusRegistry, shown: ConfigurationListing,
         reload: ConfigurationReload
@@ -148,14 +148,13 @@ struct Composition {
                 RecurringWork.upkeep(
                     resources, feedNews: feedNews,
                     waitingCommits: WaitingCommits(inspection: inspection, database: database))),
-            ConcurrentServices("private listeners", listeners.privateListeners),
+            ConcurrentServices(
+                "private listeners",
+                [FeedListening(news: feedNews, database: configuration.database, logger: logger)]
+                    + listeners.privateListeners),
             ConcurrentServices(
                 "public listener and shared work",
-                [
-                    listeners.publicListener,
-                    FeedListening(news: feedNews, database: configuration.database, logger: logger),
-                    WebhookService(webhooks: webhooks),
-                ]
+                [listeners.publicListener, WebhookService(webhooks: webhooks)]
                     + RecurringWork.shared(useCases, resources, mailWorker: mailWorker)),
             ShutdownLimit(
                 limit: .seconds(configuration.server.drainSeconds) + ShutdownLimit.afterDrain, logger: logger),

@@ -4,7 +4,8 @@ import ServiceLifecycle
 import Storage
 import Webhooks
 
-/// Listens for the news of other processes' events; at the shutdown, those who wait for events are answered.
+/// Listens for the news of other processes' events. It ends with the private listener, where those who wait for events are
+/// answered then: who is answered sooner asks again at once.
 struct FeedListening: Service {
     let news: FeedNews
     let database: DatabaseConfiguration

@@ -7,9 +7,10 @@ import Storage
 /// Pushes one stream to one endpoint while this process has its lease.
 ///
 /// It sends many accounts' events at once, and of one account one after the other. The stream's position is behind what is
-/// done; what is done in front of it, out of the order of the feed, comes again after a crash. An account of which an
-/// event fails is parked at it, in a row, and skipped from then on; tried again, it goes on by itself until it has caught
-/// up. So is an account that has many events at once, or it would fill what is read ahead and hold all others back.
+/// done; what is done in front of it, out of the order of the feed, comes again after a crash, and not after an end that
+/// was asked for. An account of which an event fails is parked at it, in a row, and skipped from then on; tried again, it
+/// goes on by itself until it has caught up. So is an account that has many events at once, or it would fill what is read
+/// ahead and hold all others back.
 actor WebhookPusher {
     /// What all streams of an endpoint share.
     struct Surroundings: Sendable {
@@ -32,6 +33,8 @@ actor WebhookPusher {
         /// Failed ones, of a parked account.
         let attempts: Int
         let isParked: Bool
+        /// Whether its account's row is at it.
+        let isNoted: Bool
     }
 
     /// Parked accounts that are looked for at once.
@@ -52,6 +55,10 @@ actor WebhookPusher {
     /// Behind which nothing was read yet.
     private var read: FeedPosition
     private var written: FeedPosition
+    /// The last event that was delivered or given up.
+    private var furthest: FeedPosition
+    /// Those that were wanted last: the endpoint may be gone before what is under way has ended.
+    private var types: Set<AccountEvent.Kind> = []
     /// What was read and is not done.
     private var outstanding: Set<FeedPosition> = []
     /// The events of an account that wait for the one that is sent; the first is that one.
@@ -78,10 +85,9 @@ actor WebhookPusher {
         self.progress = progress
         read = stream.position
         written = stream.position
+        furthest = stream.position
         mayHaveMore = stream.end.map { stream.position < $0 } ?? true
     }
-
-    private var types: Set<AccountEvent.Kind> { stream.types ?? around.endpoint()?.types ?? [] }
 
     private var isReplay: Bool { stream.end != nil }
 
@@ -93,7 +99,8 @@ actor WebhookPusher {
         defer { hasEnded = true }
         parked = Set(try await around.store.parkedAccounts(of: stream.id))
         try await withThrowingDiscardingTaskGroup { group in
-            while !isOver, !group.isCancelled, !Task.isCancelled {
+            while !isOver, !group.isCancelled, !Task.isCancelled, let endpoint = around.endpoint() {
+                types = stream.types ?? endpoint.types
                 let seen = progress.count
                 if lastLook.duration(to: .now) >= Self.look {
                     lastLook = .now
@@ -117,7 +124,7 @@ actor WebhookPusher {
                 await progress.wait(past: seen, atMost: Self.look)
             }
         }
-        try await writePosition()
+        try await settle()
     }
 
     func stop() {
@@ -137,11 +144,14 @@ actor WebhookPusher {
             of: stream.id, at: around.clock.now(), except: Array(queues.keys), limit: Self.dueAtOnce)
         for parked in due where queues[parked.accountID] == nil {
             guard let event = try await kept(parked) else {
-                // Its day is over: nobody can send it any more.
+                // Its day is over: it can't be sent any more.
+                around.logger.error(
+                    "webhook missed an event that is not kept any more",
+                    metadata: ["endpoint": "\(around.lease.endpoint)", "accountId": "\(parked.accountID)"])
                 try await goOn(parked.accountID, behind: parked.position)
                 continue
             }
-            enqueue(Item(event: event, attempts: parked.attempts, isParked: true))
+            enqueue(Item(event: event, attempts: parked.attempts, isParked: true, isNoted: true))
         }
     }
 
@@ -173,7 +183,7 @@ actor WebhookPusher {
         for event in page.events where stream.end.map({ event.position <= $0 }) ?? true {
             guard !parked.contains(event.accountID) else { continue }
             outstanding.insert(event.position)
-            enqueue(Item(event: event, attempts: 0, isParked: false))
+            enqueue(Item(event: event, attempts: 0, isParked: false, isNoted: false))
         }
         read = page.next
         if page.hasMore { mayHaveMore = true }
@@ -242,6 +252,7 @@ actor WebhookPusher {
             (hasFailed, lastNote) = (false, .now)
             _ = try await around.store.note(nil, of: around.lease.endpoint, at: around.clock.now())
         }
+        furthest = max(furthest, item.event.position)
         let account = item.event.accountID
         let left = (queues[account]?.count ?? 1) - 1
         // The queue of a parked account stands until its next events are in it, so that its row is not taken meanwhile.
@@ -270,6 +281,7 @@ actor WebhookPusher {
             queues[account] = nil
         } else {
             // What was read of it and waits is found again in the feed.
+            furthest = max(furthest, item.event.position)
             parked.insert(account)
             try await goOn(account, behind: item.event.position)
         }
@@ -282,7 +294,9 @@ actor WebhookPusher {
         let next = try await parkNext(of: account, behind: position)
         outstanding.subtract((queues[account] ?? []).map(\.event.position))
         queues[account] = nil
-        for event in next { enqueue(Item(event: event, attempts: 0, isParked: true)) }
+        for event in next {
+            enqueue(Item(event: event, attempts: 0, isParked: true, isNoted: event.position == next.first?.position))
+        }
         progress.raise()
     }
 
@@ -295,9 +309,7 @@ actor WebhookPusher {
             let next = try await around.store.events(
                 of: account, after: position, upTo: end, types: types, limit: Self.readAheadOfAccount)
             if let first = next.first {
-                try await around.store.park(
-                    ParkedEvent(accountID: account, position: first.position, attempts: 0, event: first),
-                    until: around.clock.now(), error: nil, in: stream.id, under: around.lease)
+                try await park(first)
                 return next
             }
             guard read == end else { continue }
@@ -307,6 +319,26 @@ actor WebhookPusher {
             parked.remove(account)
             return []
         }
+    }
+
+    /// Parks an account at its next event, which is due.
+    private func park(_ event: FeedEvent) async throws {
+        try await around.store.park(
+            ParkedEvent(accountID: event.accountID, position: event.position, attempts: 0, event: event),
+            until: around.clock.now(), error: nil, in: stream.id, under: around.lease)
+    }
+
+    /// Notes all that is done, so that nothing of it comes again: an account whose next event is in front of it is parked there,
+    /// and one that is parked moves on to its next one.
+    private func settle() async throws {
+        for queue in queues.values {
+            guard let next = queue.first, !next.isNoted, next.isParked || next.event.position < furthest else {
+                continue
+            }
+            try await park(next.event)
+            outstanding.subtract(queue.map(\.event.position))
+        }
+        try await writePosition()
     }
 
     private func writePosition() async throws {

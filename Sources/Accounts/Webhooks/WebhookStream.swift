@@ -28,7 +28,7 @@ package enum WebhookStatus: String, CaseIterable, Sendable {
     case stopped
 }
 
-/// An event at which its account is parked: it failed, or many follow it.
+/// An event at which its account is parked: it failed, many follow it, or others behind it were delivered when a pusher ended.
 package struct ParkedEvent: Sendable {
     package let accountID: AccountID
     package let position: FeedPosition

@@ -2,7 +2,7 @@ package import Accounts
 package import Foundation
 package import Postgres
 
-/// The accounts that go on by themselves: an event failed, or there are many of them.
+/// The accounts that go on by themselves: an event failed, there are many of them, or others were ahead when a pusher ended.
 extension WebhookStore {
     package func parkedAccounts(of stream: WebhookStreamID) async throws(PostgresError) -> [AccountID] {
         try await database.query(

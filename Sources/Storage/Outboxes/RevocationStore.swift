@@ -171,8 +171,8 @@ package struct RevocationStore: Sendable {
     static func rows(_ status: OutboxStatus, of key: IdentityKey) -> SQL {
         """
         (
-            SELECT message_id, created_at
-            FROM (SELECT message_id, created_at, status FROM outbox WHERE \(key.condition) OFFSET 0) o
+            SELECT message_id, identity_id, created_at
+            FROM (SELECT message_id, identity_id, created_at, status FROM outbox WHERE \(key.condition) OFFSET 0) o
             WHERE status = \(status.rawValue)
         ) p
         """
@@ -232,8 +232,9 @@ extension Change.Revocations {
                 revocation_id IS NULL
                 OR revocation_id IN (SELECT message_id FROM outbox WHERE status = 'failed' AND \(key.condition)))
             """)
-        if moved == 0, let pending = try await pending(of: key, besides: id) {
-            // Requested before and still pending: this is the same revocation.
+        if moved == 0, let pending = try await pending(of: key, identityID: identityID, besides: id) {
+            // Requested before and still pending: this is the same revocation. One of an identity that the person had before
+            // is another account's: its end announces nothing of this one.
             _ = try await change.execute("DELETE FROM outbox WHERE message_id = \(id)")
             return pending
         }
@@ -285,12 +286,14 @@ extension Change.Revocations {
         change.announce(.authorizationRevoked(identityID, provider), of: account)
     }
 
-    fileprivate func pending(of key: IdentityKey, besides id: RevocationID) async throws(PostgresError) -> Revocation? {
+    fileprivate func pending(
+        of key: IdentityKey, identityID: IdentityID?, besides id: RevocationID
+    ) async throws(PostgresError) -> Revocation? {
         let ids = try await change.query(
             """
             SELECT message_id
             FROM \(RevocationStore.rows(.pending, of: key))
-            WHERE message_id <> \(id)
+            WHERE message_id <> \(id) AND identity_id IS NOT DISTINCT FROM \(identityID)
             ORDER BY created_at
             LIMIT 1
             """, as: RevocationID.self)

@@ -12,12 +12,16 @@ import Testing
     var fixture: LifeCycleFixture { .current }
 
     /// An account that was deleted while the provider took no revocations.
-    private static func deletedDuringOutage(_ provider: Provider, in fixture: LifeCycleFixture) async throws {
+    @discardableResult
+    private static func deletedDuringOutage(
+        _ provider: Provider, in fixture: LifeCycleFixture
+    ) async throws -> SignedIn {
         let account = try await fixture.account(provider)
         try await fixture.sandbox.fail(LifeCycleFixture.revokePath(provider), .status(503))
         try await fixture.deleteAccount(account)
         try await fixture.revokeDue()
         #expect(try await fixture.revocationRows().map(\.lastError) == ["http_503"])
+        return account
     }
 
     /// The paths of the requests to the provider after the one with the id `after`, in order.
@@ -136,6 +140,27 @@ import Testing
         #expect(try await fixture.storage.grants.keep(grant, for: key, by: .at(fixture.clock.now())))
         #expect(try await fixture.checks.checkDue() == 1)
         #expect(try await fixture.authorization(back.identity) == "revoked")
+    }
+
+    @Test func `a revocation of who has come back is not that of the account they had, and each is announced`()
+        async throws
+    {
+        let gone = try await Self.deletedDuringOutage(.apple, in: fixture)
+        try await fixture.advance(by: 1)
+        // Without a code nothing is held of the new identity.
+        let back = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
+        let id = try #require(back.identity).id
+        try await fixture.forgetEvents()
+        let revocation = try await fixture.administered().revoke(id, unlinking: false, reason: "case 7")
+        #expect(revocation.identityID == id && revocation.status == .done)
+        #expect(revocation.lastError == Revocation.noGrant)
+        #expect(try await fixture.authorization(back.identity) == "revoked")
+        #expect(try await fixture.announced(of: back.account.id).contains("authorization.revoked apple"))
+        #expect(try await fixture.announced(of: gone.account.id) == [])
+        #expect(try await fixture.revocationRows().map(\.status) == ["pending", "done"])
+        try await fixture.endOutage()
+        #expect(try await fixture.revocationRows().map(\.status) == ["done", "done"])
+        #expect(try await fixture.announced(of: gone.account.id) == ["authorization.revoked apple"])
     }
 
     /// Each sign-in of the person tries the pending revocation first.

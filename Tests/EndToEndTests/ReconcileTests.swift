@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test func `what a line says by other means counts too, and what the database has does not`() async throws {
-        let names = ["many", "merged", "late", "known", "old", "half"]
+        let names = ["many", "merged", "late", "known", "old", "half", "same-second", "next-second"]
         try await restore { world in
             var devices: [String: Device] = [:]
             for name in names { devices[name] = try Device(try await world.newAccount(name)) }
@@ -200,13 +200,26 @@ import Testing
                 line("account.disabled", "late", 4, after: -60),
                 line("account.disabled", "known", 1, after: -60),
                 line("account.disabled", "old", 4, after: -600),
+                // The feed has whole seconds, and a session was opened within this one.
+                line("session.revoked", "same-second", 4, after: -60, #","count":101,"sessionIds":[]"#),
+                line("session.revoked", "next-second", 4, after: -60, #","count":101,"sessionIds":[]"#),
             ]
+            for (name, seconds) in [("same-second", -59.1), ("next-second", -59.0)] {
+                let account = try #require(devices[name]).account
+                try await restored.world.scratch.execute(
+                    """
+                    UPDATE sessions
+                    SET created_at = \(restored.time)::text::timestamptz + make_interval(secs => \(seconds))
+                    WHERE account_id = \(account)::text::uuid
+                    """)
+            }
             let half = try line("account.disabled", "half", 4, after: 60).prefix(100)
             // A follower that was started again has a line twice.
             let done = try await restored.reconcile(feed: (lines + lines).joined() + half).expecting(0)
             #expect(done.error.contains("the last line of --feed is unfinished"), "\(done.error)")
             for (name, isIn) in [
                 "many": false, "merged": false, "late": false, "known": true, "old": true, "half": true,
+                "same-second": false, "next-second": true,
             ] { #expect(try await Self.isIn(try #require(devices[name]), restored.world) == isIn, "\(name)") }
             #expect(done.output.contains("ended: 1 accounts deleted"), "\(done.output)")
             #expect(done.output.contains("ended: 1 accounts disabled"), "\(done.output)")

@@ -42,8 +42,8 @@ package struct EndedParts: Sendable {
     package private(set) var authorizations: Set<IdentityID> = []
     package private(set) var clients: Set<OAuthClientID> = []
     package private(set) var sessions: Set<SessionID> = []
-    /// All sessions that were opened until then.
-    package private(set) var sessionsUntil: Timestamp?
+    /// All sessions that were opened before.
+    package private(set) var sessionsBefore: Timestamp?
     /// Whether something is as it was before: an address, a password, a link, a block.
     package private(set) var isOutdated = false
 
@@ -60,7 +60,8 @@ package struct EndedParts: Sendable {
             case .authorizationRevoked(let id): authorizations.insert(id)
             case .sessionsEnded(let ids, let areAll):
                 sessions.formUnion(ids)
-                if !areAll { sessionsUntil = event.happenedAt }
+                // The feed has whole seconds: the event is of any moment of this one.
+                if !areAll { sessionsBefore = event.happenedAt.advanced(bySeconds: 1) }
             case .clientLinked(let client):
                 clients.remove(client)
                 isOutdated = true

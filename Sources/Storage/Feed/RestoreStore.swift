@@ -143,7 +143,7 @@ extension Change {
         parts.sessions += try await sessions.end(
             """
             s.account_id = \(account.id)
-                AND (s.session_id = ANY (\(ids)) OR s.created_at <= \(ended.sessionsUntil)::timestamptz)
+                AND (s.session_id = ANY (\(ids)) OR s.created_at < \(ended.sessionsBefore)::timestamptz)
             """, because: .administrator)
         let staysActive = account.status == .active && !ended.isDisabled
         var left = account

@@ -26,7 +26,20 @@ import Testing
             ("DATA", "503 no", .refused, 503), ("DATA", "451 later", .postponed, 451),
             (".", "554 spam", .refused, 554), (".", "452 full", .postponed, 452),
             // The server is shutting down, whatever the command.
-            ("RCPT", "421 shutting down", .postponed, 421),
+            ("RCPT", "421 shutting down", .postponed, 421), ("RCPT", "421 4.2.0 shutting down", .postponed, 421),
+            // Of the recipient: the domain, the mailbox, the way there.
+            ("RCPT", "450 4.1.2 domain not found", .recipientPostponed, 450),
+            ("RCPT", "450 4.1.10 null MX", .recipientPostponed, 450),
+            ("RCPT", "450 4.2.0 greylisted", .recipientPostponed, 450),
+            ("RCPT", "452-4.2.2 full\r\n452 4.2.2 up to the brim", .recipientPostponed, 452),
+            ("RCPT", "451 4.4.1 no answer from host", .recipientPostponed, 451),
+            ("RCPT", "450", .recipientPostponed, 450), ("RCPT", "452 full", .recipientPostponed, 452),
+            // Of the sender, the server, or its policy: Postfix says so no sooner.
+            ("RCPT", "454 4.7.1 relay access denied", .postponed, 454), ("RCPT", "454 4.2.0 no", .postponed, 454),
+            ("RCPT", "450 4.7.1 client host rejected", .postponed, 450),
+            ("RCPT", "450 4.1.8 sender domain not found", .postponed, 450),
+            ("RCPT", "451 4.3.0 lookup failure", .postponed, 451), ("RCPT", "451 4.4.5 congested", .postponed, 451),
+            ("RCPT", "451 later", .postponed, 451), ("RCPT", "452 4.3.1 disk full", .postponed, 452),
         ] as [(String, String, MailTransportError.Code, Int)])
     func `what the server said last decides`(
         verb: String, text: String, code: MailTransportError.Code, reply: Int

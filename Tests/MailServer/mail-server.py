@@ -40,7 +40,7 @@ class Handler:
         word, _, code = address.partition("@")[0].partition("-")
         if word == command or (word == "once" and command == "rcpt" and address not in self.seen):
             self.seen.add(address)
-            return f"{code[:3]} 4.0.0 <{address}> is not wanted here"
+            return f"{code[:3]} {code[0]}.2.0 <{address}> is not wanted here"
         return None
 
     async def handle_RCPT(self, server, session, envelope, address, rcpt_options):

@@ -41,7 +41,8 @@ package struct OutboxRecord: Sendable {
 /// The unfinished rows of one kind.
 package struct OutboxBacklog: Sendable {
     package let pending: Int
-    /// When the oldest pending row was created, but for mails that wait for their recipient's sake alone.
+    /// When the oldest pending row was created, but for mails that wait for their recipient's sake, or that the
+    /// mail server may have.
     package let oldest: Timestamp?
     /// Rows that were given up, and are kept for an operator.
     package let failed: Int

@@ -77,7 +77,8 @@ package struct ServiceInspection: Sendable {
             let databaseTime = try await database.databaseTime()
             return ServiceStanding(
                 takenAt: now, secondsAhead: now.seconds - databaseTime.seconds,
-                revocations: try await database.revocations.backlog(), mails: try await database.mails.backlog(),
+                revocations: try await database.revocations.backlog(),
+                mails: try await database.mails.backlog(at: now),
                 events: try await database.providerEvents.records.backlog(),
                 unsealedSince: try await database.seals.oldestUnsealed(),
                 failures: try await database.outbox.list(status: .failed, before: nil, limit: 5).items)

@@ -6,7 +6,7 @@ package struct MailTransportError: Error, Sendable, Equatable {
         case refused
         /// The server won't take this mail now: the same with 4xx.
         case postponed
-        /// The server won't take a mail for this recipient now.
+        /// The server won't take a mail for this recipient now, and says that it is for the recipient's sake.
         case recipientPostponed = "recipient_postponed"
         /// An address that could break the line that it is sent in.
         case invalidAddress = "invalid_address"

@@ -18,6 +18,8 @@ final class SMTPTransfer {
     private var offersUTF8 = false
     /// What the server has taken since its greeting, or since TLS began: EHLO or HELO, MAIL, RCPT.
     private var commandsTaken = 0
+    /// The first line of the reply by which RCPT was put off.
+    private var postponement: [UInt8] = []
     /// Whether the server has to accept user and password, and whether it has.
     private let needsLogin: Bool
     private var isLoggedIn = false
@@ -136,7 +138,8 @@ final class SMTPTransfer {
             }
         case "235":
             isLoggedIn = true
-        default: break
+        default:
+            if postponement.isEmpty, commandsTaken == 2, bytes.first == UInt8(ascii: "4") { postponement = bytes }
         }
         return line.count
     }
@@ -182,8 +185,9 @@ final class SMTPTransfer {
         // (RFC 4954 §6) does not refuse the mail.
         case CURLE_SEND_ERROR where [530, 534, 535, 538].contains(reply): return .notAuthenticated
         case CURLE_SEND_ERROR where reply >= 500 && needsLogin && !isLoggedIn: return .notAuthenticated
-        // 421 is about the server, whatever the command (RFC 5321 §3.8).
-        case CURLE_SEND_ERROR where 400..<500 ~= reply && reply != 421 && commandsTaken == 2: return .recipientPostponed
+        case CURLE_SEND_ERROR
+        where commandsTaken == 2 && EnhancedStatus.postponesRecipient(reply: reply, line: postponement):
+            return .recipientPostponed
         case CURLE_SEND_ERROR where reply >= 400: return reply < 500 ? .postponed : .refused
         // For a refused message, and for a refused or malformed greeting.
         case CURLE_WEIRD_SERVER_REPLY where reply >= 400:

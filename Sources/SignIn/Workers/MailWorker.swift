@@ -203,6 +203,7 @@ package struct MailWorker: Sendable {
 
     /// Updates the gauges of the backlog.
     package func report() async throws {
-        backlog.record(try await store.backlog(), at: clock.now())
+        let now = clock.now()
+        backlog.record(try await store.backlog(at: now), at: now)
     }
 }

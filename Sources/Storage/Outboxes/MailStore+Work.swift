@@ -172,10 +172,15 @@ extension MailStore {
             """)
     }
 
-    /// The backlog, whose oldest mail is none that the mail server postpones for its recipient's sake: anybody can type such
-    /// an address, and it says nothing of the server.
-    package func backlog() async throws(PostgresError) -> OutboxBacklog {
-        try await outbox.backlog(oldestOf: "last_error IS NULL OR NOT starts_with(last_error, 'rcpt_')")
+    /// The backlog, whose oldest mail is none that the mail server postpones for its recipient's sake: such an address is
+    /// soon typed, and says nothing of the server. Nor is it one that the server may have, until that is tried again.
+    package func backlog(at time: Timestamp) async throws(PostgresError) -> OutboxBacklog {
+        try await outbox.backlog(
+            oldestOf: """
+                last_error IS NULL OR NOT (
+                    starts_with(last_error, 'rcpt_')
+                    OR last_error = 'timed_out_after_data' AND next_attempt_at > \(time))
+                """)
     }
 
     /// The `last_error` of a mail that is of no use any more.

@@ -101,7 +101,7 @@ extension ConsoleAPI {
                 switch (backlog.oldest, backlog.pending) {
                 case (.some(let oldest), _): "the oldest waits \(ConsoleCell.duration(age(oldest)))"
                 case (nil, 0): "none waits"
-                case (nil, _): "none waits but for its recipient's sake"
+                case (nil, _): "none is held up"
                 }
             if hasFailed { figure += ", the last was given up \(ConsoleCell.duration(age(backlog.lastFailed))) ago" }
             return Check(

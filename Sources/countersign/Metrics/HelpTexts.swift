@@ -69,7 +69,7 @@ enum HelpTexts {
         "countersign_outbox_failed":
             "Revocations or mails that were given up and are still stored, by kind.",
         "countersign_outbox_oldest_seconds":
-            "Age of the oldest pending revocation or mail, by kind, but for mails that wait for their recipient's sake.",
+            "Age of the oldest pending revocation or mail, by kind, but for mails that wait for their recipient's sake, or that the server may have.",
         "countersign_outbox_pending":
             "Pending revocations or mails, by kind.",
         "countersign_password_hashes":

@@ -142,7 +142,9 @@ package struct MailWorker: Sendable {
             // 4xx says that they can't be checked now (RFC 4954 §6).
             if error.code == .notAuthenticated, error.reply.map({ $0 >= 500 }) ?? true {
                 logger.error(
-                    "mail server refused user and password, check mail.smtpUrl",
+                    error.reply == nil
+                        ? "mail server offered no login, check mail.smtpUrl"
+                        : "mail server refused user and password, check mail.smtpUrl",
                     metadata: ["error": "\(error.reasonCode)"])
             }
             if error.code == .timedOutAfterData { return try await postponeUnanswered(mail, error.reasonCode) }

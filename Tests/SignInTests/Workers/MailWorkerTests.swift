@@ -176,12 +176,15 @@ import Testing
         try await fixture.expectGivenUp("expired")
     }
 
-    @Test func `credentials that are refused cost no mail, and are logged for the operator`() async throws {
+    @Test(arguments: [(535, "refused user and password"), (nil, "offered no login")] as [(Int?, String)])
+    func `credentials that are good for nothing cost no mail, and are logged for the operator`(
+        reply: Int?, text: String
+    ) async throws {
         try await fixture.enqueue("password_changed", to: "kim@example.com")
-        let refused = MailTransportError(.notAuthenticated, reply: 535)
+        let refused = MailTransportError(.notAuthenticated, reply: reply)
         _ = try await fixture.makeWorker(transport: BrokenTransport(error: refused)).sendNext()
         #expect(try await fixture.rows().map(\.status) == ["pending"])
-        #expect(fixture.log.lines.contains { $0.hasPrefix("error mail server refused user and password") })
+        #expect(fixture.log.lines.contains { $0.hasPrefix("error mail server \(text), ") })
         try await fixture.waitUntilDue()
         try await fixture.work()
         #expect(try await fixture.arrived().count == 1)

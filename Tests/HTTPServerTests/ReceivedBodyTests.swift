@@ -95,6 +95,25 @@ import Testing
         #expect(try metrics.expectCounter("countersign_http_shed_total", shed).totalValue == 1)
     }
 
+    @Test func `one network's bodies take no line of an overload that is everybody's`() async throws {
+        let log = RecordingLog.ofRequests()
+        var limits = Self.limits(perNetwork: 4)
+        limits.queueTimeout = .nanoseconds(-1)
+        try await withServer(limits: limits, log: log) { port in
+            try await RawConnection.open(port) { first in
+                try await Self.begin(&first)
+                for body in ["", "th bod"] {
+                    try await RawConnection.open(port) { second in
+                        let status = try await second.exchange(Self.half() + body).status
+                        #expect(status == 503)
+                    }
+                }
+            }
+        }
+        #expect(log.requests.first { $0.metadata["reason"] == "bodies" }?.level == .info)
+        #expect(log.requests.first { $0.metadata["reason"] == "waited_too_long" }?.level == .error)
+    }
+
     /// By the client, or by the server at its deadline.
     @Test(arguments: [Duration.seconds(600), .milliseconds(100)])
     func `a connection that ends leaves its body's place`(deadline: Duration) async throws {

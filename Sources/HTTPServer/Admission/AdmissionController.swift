@@ -71,8 +71,8 @@ enum Overload: String, CaseIterable {
     var problem: Problem { Problem(.temporarilyUnavailable, reason: rawValue, isExpected: self == .bodies) }
 }
 
-/// The rate limit of log lines for overload rejections: one line per second. A log that grows with the overload would
-/// add to it; the metrics count every rejection.
+/// The rate limit of log lines for overload rejections of one kind: one line per second. A log that grows with the
+/// overload would add to it; the metrics count every rejection.
 final class OverloadLog: Sendable {
     private let state = Mutex<(nextLine: ContinuousClock.Instant, unlogged: Int)>((.now, 0))
 

@@ -14,6 +14,8 @@ final class Responder: Sendable {
     let metrics: RequestMetrics
     private let date = HTTPDate()
     private let overloadLog = OverloadLog()
+    /// Apart, so that one network's bodies take no line of an overload that is everybody's.
+    private let bodiesLog = OverloadLog()
     /// For requests that are rejected undecoded.
     let rejections: PrebuiltRejections
 
@@ -142,7 +144,8 @@ final class Responder: Sendable {
         metrics.record(record)
         if let overload = outcome.overload {
             metrics.requestShed(for: overload)
-            guard let unlogged = overloadLog.sample(at: now) else { return encoded }
+            let log = overload == .bodies ? bodiesLog : overloadLog
+            guard let unlogged = log.sample(at: now) else { return encoded }
             record.unlogged = unlogged
         }
         record.log(to: logger)

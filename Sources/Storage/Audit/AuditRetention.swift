@@ -43,8 +43,8 @@ package struct AuditRetention: Sendable {
 
         /// The last seal that goes.
         package var lastSeal: Int64 { anchor.seal.number }
-        package var sealCount: Int64 { lastSeal.less(before?.seal.number ?? 0) }
-        package var rowCount: Int64 { anchor.seal.totalCount.less(before?.seal.totalCount ?? 0) }
+        package var sealCount: Int64 { lastSeal.saturatingSubtracting(before?.seal.number ?? 0) }
+        package var rowCount: Int64 { anchor.seal.totalCount.saturatingSubtracting(before?.seal.totalCount ?? 0) }
         /// When the last of them was sealed.
         package var until: Timestamp { anchor.seal.createdAt }
     }

@@ -55,7 +55,7 @@ extension AuditPosition {
 
 extension Int64 {
     /// The difference; saturates. The numbers of seals are read before anything has vouched for them.
-    func less(_ other: Int64) -> Int64 {
+    func saturatingSubtracting(_ other: Int64) -> Int64 {
         let (difference, overflows) = subtractingReportingOverflow(other)
         return overflows ? (self < 0 ? .min : .max) : difference
     }

@@ -143,7 +143,7 @@ package struct AuditVerification: Sendable {
             let base = [anchor, try await seal(since.map(AuditSeals.last(before:)))].compactMap(\.self).max {
                 $0.seal.number < $1.seal.number
             }
-            report.isTooLong = end.seal.totalCount.less(base?.seal.totalCount ?? 0) > maximumRows
+            report.isTooLong = end.seal.totalCount.saturatingSubtracting(base?.seal.totalCount ?? 0) > maximumRows
             guard !report.isTooLong else { return report }
             try await walk(to: end.seal, after: base, &report)
         }
@@ -176,10 +176,11 @@ package struct AuditVerification: Sendable {
         }
         let sealed = last?.seal.number ?? 0
         if head.number > sealed {
-            let rows = head.totalCount.less(last?.seal.totalCount ?? 0)
+            let rows = head.totalCount.saturatingSubtracting(last?.seal.totalCount ?? 0)
             report.add(
                 AuditFinding(
-                    fault: .cutOff(seals: head.number.less(sealed), rows: rows), sealNumber: head.number,
+                    fault: .cutOff(seals: head.number.saturatingSubtracting(sealed), rows: rows),
+                    sealNumber: head.number,
                     from: last?.seal.createdAt))
         } else if let key = keyRing.subkey(head.keyID, for: .audit) {
             if let last, try !head.names(last, key: key) {
@@ -201,15 +202,16 @@ package struct AuditVerification: Sendable {
                 let seal = stored.seal
                 var finding = AuditFinding(
                     fault: .changed, sealNumber: seal.number, from: previous?.seal.createdAt, to: seal.createdAt)
-                let gap = seal.number.less(previous?.seal.number ?? 0).less(1)
+                let gap = seal.number.saturatingSubtracting(previous?.seal.number ?? 0).saturatingSubtracting(1)
                 if gap > 0 { report.add(finding.with(.sealsMissing(gap))) }
                 // Without the seals before it, the number of rows follows from the total.
-                let expected = gap > 0 ? seal.totalCount.less(previous?.seal.totalCount ?? 0) : seal.rowCount
+                let expected =
+                    gap > 0 ? seal.totalCount.saturatingSubtracting(previous?.seal.totalCount ?? 0) : seal.rowCount
                 let (found, covered) = try await rows.take(upTo: seal.position)
                 if found < expected {
-                    report.add(finding.with(.missing(expected.less(found))))
+                    report.add(finding.with(.missing(expected.saturatingSubtracting(found))))
                 } else if found > expected {
-                    report.add(finding.with(.added(found.less(expected))))
+                    report.add(finding.with(.added(found.saturatingSubtracting(expected))))
                 } else if gap == 0 {
                     if let key = keyRing.subkey(seal.keyID, for: .audit) {
                         let code = try seal.code(following: previous?.code, over: covered, key: key)

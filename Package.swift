@@ -235,10 +235,10 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: ["OpenSSL", "JOSE", "JSON", "Primitives", "Postgres", "Migrator", "Accounts", "Curl", log],
-            path: "Tests/TestSupport", swiftSettings: commonSettings),
+            path: "Tests/TestSupport", exclude: readme, swiftSettings: commonSettings),
         .testTarget(
-            name: "CountersignClientTests", dependencies: ["CountersignClient"], exclude: ["Fixtures"],
-            swiftSettings: commonSettings),
+            name: "CountersignClientTests", dependencies: ["CountersignClient"],
+            exclude: ["Fixtures", "AcceptanceLists.md"], swiftSettings: commonSettings),
         .testTarget(
             name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"], swiftSettings: commonSettings),
         .testTarget(
@@ -257,7 +257,7 @@ let package = Package(
         .testTarget(name: "KeyRingTests", dependencies: ["KeyRing"], swiftSettings: commonSettings),
         .testTarget(
             name: "MigratorTests", dependencies: ["Migrator", "Postgres", "embed-migrations", "TestSupport"],
-            swiftSettings: commonSettings),
+            exclude: ["Fixtures"], swiftSettings: commonSettings),
         .testTarget(
             name: "AccountsTests", dependencies: ["Accounts", "TestSupport"],
             exclude: [

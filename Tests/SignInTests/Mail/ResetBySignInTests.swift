@@ -17,12 +17,12 @@ import Testing
         let arrived = try await fixture.arrived()
         #expect(arrived.map(\.recipients) == [[Self.address]])
         let mail = try #require(arrived.first)
-        #expect(mail.header("Subject") == "Sign in to \(MailFixture.service) by a code")
+        #expect(mail.header("Subject") == "Sign in to \(MailFixture.service) with a code")
         let digits = try #require(fixture.codes.digits(of: code))
         for part in [mail.text, mail.html] { #expect(part?.contains(digits) == false) }
         // Whether in an app or on the pages.
         let words = mail.text?.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        #expect(words?.contains("Where you sign in, choose to get a code by mail instead") == true)
+        #expect(words?.contains("Where you sign in, choose to get a code by email instead") == true)
         #expect(try await fixture.rows().isEmpty)
         // No code was mailed, so none is recorded as mailed.
         #expect(try await fixture.database.execute("SELECT FROM audit_events WHERE type = 'code_mailed'") == 0)

@@ -227,7 +227,7 @@ import Texts
 
     @Test func `the page of an account says what support, a provider or another account is doing to it`() throws {
         let replaced = "give your account the address <bdi>m***@example.com</bdi>, on June 1, 2025."
-        let taken = "took it for another account on June 1, 2025."
+        let taken = "moved it to another account on June 1, 2025."
         let blocked = "Google has disabled your account there, so it doesn’t open this one now."
         let outdated = "Google asks you to change your password there."
         for (name, said) in [

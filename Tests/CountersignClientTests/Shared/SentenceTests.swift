@@ -15,6 +15,12 @@ import Testing
         }
     }
 
+    @Test func `Dutch says u, as the pages and mails do, and never je`() throws {
+        let dutch = try #require(Sentence.languages.first { $0.key == "nl" })
+        let words = Set(dutch.value.flatMap { $0.lowercased().split { !$0.isLetter } })
+        #expect(words.isDisjoint(with: ["je", "jij", "jou", "jouw"]) && words.isSuperset(of: ["u", "uw"]))
+    }
+
     @Test(arguments: [
         (["de-AT"], "de"), (["DE"], "de"), (["pt-PT", "en"], "pt-BR"), (["zh-Hant-TW"], "zh-Hans"), (["zh"], "zh-Hans"),
         (["sv-SE", "nl_BE", "en"], "nl"), ([], "en"), (["", "-", "tlh"], "en"), (["arz"], "en"), (["ar-EG"], "ar"),

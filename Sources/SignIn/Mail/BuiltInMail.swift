@@ -45,6 +45,13 @@ struct BuiltInMail: Sendable {
 
     private static let code = "{{code}}"
 
+    /// With each name isolated, so that its direction doesn't reach the words around it.
+    private static func isolatingNames(_ paragraph: String) -> String {
+        [MailTemplate.Placeholder.service, .provider, .client].reduce(paragraph) { text, name in
+            text.replacing("{{\(name.rawValue)}}", with: "<bdi>{{\(name.rawValue)}}</bdi>")
+        }
+    }
+
     private var text: String {
         let lines = paragraphs.map { $0 == BuiltInMail.code ? "    \($0)" : $0 }
         return ([greeting] + lines + [warning, "-- \n{{service}}"]).joined(separator: "\n\n") + "\n"
@@ -52,7 +59,7 @@ struct BuiltInMail: Sendable {
 
     private func html(in language: Language) -> String {
         func paragraph(_ text: String, _ style: String) -> String {
-            "<p style=\"\(style)\">\(text.escapedForHTML)</p>"
+            "<p style=\"\(style)\">\(BuiltInMail.isolatingNames(text.escapedForHTML))</p>"
         }
         let plain = "margin:0 0 16px"
         let large =

@@ -66,8 +66,13 @@ struct Localization: Sendable {
     func date(_ time: Timestamp) -> String {
         let civil = CivilTime(secondsSince1970: time.seconds)
         let month = months.indices.contains(civil.month - 1) ? months[civil.month - 1] : String(civil.month)
-        // French counts the first of a month, and only that.
-        let day = language == .fr && civil.day == 1 ? "1er" : String(civil.day)
+        let day =
+            switch (language, civil.day) {
+            // They count the first of a month, and only that.
+            case (.fr, 1): "1er"
+            case (.ptBR, 1): "1º"
+            default: String(civil.day)
+            }
         return self[.date].render([
             "day": HTMLText(day), "month": HTMLText(month), "year": HTMLText(String(civil.year)),
         ])

@@ -23,10 +23,13 @@ import Texts
         let first = Timestamp(seconds: 1_748_736_000)
         let expected: [Language: String] = [
             .en: "June 1, 2025", .de: "1. Juni 2025", .fr: "1er juin 2025", .es: "1 de junio de 2025",
-            .ja: "2025年6月1日", .zhHans: "2025年6月1日", .it: "1 giugno 2025", .ptBR: "1 de junho de 2025",
+            .ja: "2025年6月1日", .zhHans: "2025年6月1日", .it: "1 giugno 2025", .ptBR: "1º de junho de 2025",
             .nl: "1 juni 2025", .pl: "1 czerwca 2025", .ko: "2025년 6월 1일", .ar: "1 يونيو 2025",
         ]
         for (language, date) in expected { #expect(Localization(.embedded(language)).date(first) == date) }
+        let second = first.advanced(bySeconds: 86_400)
+        #expect(Localization(.embedded(.fr)).date(second) == "2 juin 2025")
+        #expect(Localization(.embedded(.ptBR)).date(second) == "2 de junho de 2025")
     }
 
     @Test func `the direction follows the language of the text`() throws {

@@ -50,6 +50,8 @@ import Testing
         #expect(texts.months.count == 12)
         #expect(texts.pages.count == PageText.allCases.count)
         #expect(Set(texts.mails.keys) == Set(english.mails.keys))
+        let said = Array(texts.pages.values) + [texts.errors, texts.failures, texts.mails].flatMap { $0.values }
+        #expect(said.allSatisfy { !$0.contains("'") }, "an apostrophe is ’")
         guard language != .en else { return }
         // The same word in both, or nothing but names; a sentence never.
         let same = texts.pages.filter { english.pages[$0.key] == $0.value }.keys

@@ -117,7 +117,7 @@ export interface ClientOptions {
   baseURL: string | URL;
   /** Memory by default. */
   store?: SessionStore;
-  /** The app's own APIs, which may get the token besides the service. */
+  /** The app's own APIs, which may get the token. Those of the service's origin need no mention. */
   resourceOrigins?: (string | URL)[];
   /** What the person's list of devices shows. */
   device?: { name?: string; platform?: string };
@@ -156,7 +156,11 @@ export class CountersignClient {
   cancel(ticket: LinkTicket): Promise<void>;
   isSignedIn(): Promise<boolean>;
   account(): Promise<Account>;
-  /** No redirect is followed: it is `refused`, and with `redirect: "manual"` it is the answer. */
+  /**
+   * No redirect is followed: it is `refused`, and with `redirect: "manual"` it is the answer. What is below `v1/` and
+   * `oauth/` of `baseURL` is the service's: of its 401s `invalid_session` alone is refreshed for. Any other URL is of an
+   * API of the app's: any 401 is refreshed for, and none ends the session.
+   */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** An API of the app's has refused the token. While a refresh fails for now, calls to the service are `transient`. */
   setNeedsRefresh(): Promise<void>;

@@ -128,8 +128,8 @@ export class CountersignClient {
   }
 
   /**
-   * `fetch` with the access token, to the service and to the named origins only. Before the token ends, and after a 401 of
-   * the session, it is refreshed, once for however many callers; then the request is sent once more. Redirects are
+   * `fetch` with the access token, to the service's origin and to the named ones only. Before the token ends, and after a
+   * 401 of the session, it is refreshed, once for however many callers; then the request is sent once more. Redirects are
    * refused, unless the caller looks at them (`redirect: "manual"`). When another person has signed in meanwhile, it is
    * not sent as them: `cancelled`.
    */
@@ -137,9 +137,9 @@ export class CountersignClient {
     const takesRedirects = (init.redirect ?? input.redirect) === "manual";
     // None is followed. What `fetch` refuses by itself looks like a lost connection.
     const request = new Request(input, { ...init, redirect: "manual" });
-    const { origin } = new URL(requireSecure(request.url));
-    if (!this.#origins.has(origin)) throw refusal("foreign_host", 0);
-    const isService = origin === new URL(this.#base).origin;
+    const url = new URL(requireSecure(request.url));
+    if (!this.#origins.has(url.origin)) throw refusal("foreign_host", 0);
+    const isService = this.#serves(url);
     const session = await until(this.#fresh(isService), request.signal);
     // A stream can't be sent twice.
     const again = init.body instanceof ReadableStream ? null : request.clone();
@@ -178,6 +178,13 @@ export class CountersignClient {
   // Inside
 
   #seconds() { return Math.floor(this.#now() / 1000); }
+
+  /** Whether it is the service's own. What else its origin has is the app's: a page's files and APIs are beside it. */
+  #serves({ origin, pathname }) {
+    const base = new URL(this.#base);
+    return origin === base.origin
+      && ["v1", "oauth"].some((part) => pathname.startsWith(`${bare(base.pathname)}/${part}/`));
+  }
 
   /** Makes the session of an answer the client's; its lifetime began after it was asked for. */
   async #outcome(answer, sentAt) {

@@ -188,6 +188,36 @@ test("only the service ends a session", async () => {
   assert.equal(store.load().accessToken, "access-2");
 });
 
+test("an app's own API under the service's host is called once more after any 401, and ends no session", async () => {
+  for (const [base, path] of [["", "/api/things"], ["", "/v10/things"], ["", "/oauth"], ["/auth", "/v1/things"],
+                              ["/auth/", "/authority/v1/things"]]) {
+    for (const code of ["token_expired", "invalid_session"]) {
+      const { server, store } = await client((request) =>
+        request.path.endsWith("/v1/sessions/refresh") ? { body: session(2) } : problem(401, code), document());
+      const c = new CountersignClient({ baseURL: server.url + base, store });
+      assert.equal((await c.fetch(server.url + path)).status, 401, path);
+      assert.deepEqual(
+        server.requests.filter((r) => r.path === path).map((r) => r.bearer), ["access-1", "access-2"], path);
+      assert.equal(store.load().accessToken, "access-2");
+    }
+  }
+});
+
+test("a service below a path refuses for another reason once, and ends a session, too", async () => {
+  for (const [base, path] of [["", "/v1/things"], ["", "/oauth/flip"], ["/auth", "/auth/v1/things"],
+                              ["/auth/", "/auth/oauth/flip"]]) {
+    let code = "invalid_credentials";
+    const { server, store } = await client((request) =>
+      request.path.endsWith("/v1/sessions/refresh") ? { body: session(2) } : problem(401, code), document());
+    const c = new CountersignClient({ baseURL: server.url + base, store });
+    assert.equal((await c.fetch(server.url + path)).status, 401);
+    assert.equal(server.requests.length, 1, path);
+    code = "invalid_session";
+    await assert.rejects(c.fetch(server.url + path), { kind: "reauthenticate", code }, path);
+    assert.equal(store.load(), null);
+  }
+});
+
 test("a session that is refused again right after a refresh is over", async () => {
   const { client: c, store } = await client((request) =>
     request.path === "/v1/sessions/refresh" ? { body: session(2) } : problem(401, "invalid_session"), document());

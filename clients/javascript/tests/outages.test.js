@@ -73,6 +73,7 @@ test("the service is not sent a token again that it has refused, and an API is w
   for (const isFlagged of [true, false]) {
     let isAway = true;
     const { clock, service, api, store, made, refreshes } = await outage((request) => {
+      if (request.path === "/api/things") return { body: {} };
       if (isAway) return isRefused(request);
       return { body: request.path === REFRESH ? session(2) : account };
     }, document());
@@ -85,6 +86,9 @@ test("the service is not sent a token again that it has refused, and an API is w
     assert.deepEqual([sent(service, "/v1/account").length, refreshes()], [isFlagged ? 0 : 1, 2]);
     await made().fetch(`${api.url}/things`);
     assert.equal(api.requests[0].bearer, "access-1");
+    // Also one of the service's origin.
+    await made().fetch(`${service.url}/api/things`);
+    assert.equal(sent(service, "/api/things")[0].bearer, "access-1");
 
     clock.late = 62;
     isAway = false;
@@ -96,7 +100,7 @@ test("the service is not sent a token again that it has refused, and an API is w
 
 test("what can't be sent twice returns its 401, and the next call refreshes", async () => {
   for (const isOfService of [true, false]) {
-    const upload = (client, url) => client.fetch(`${url}/things`, {
+    const upload = (client, url) => client.fetch(`${url}/v1/things`, {
       method: "POST", body: new Blob(["abc"]).stream(), duplex: "half" });
     const answers = (request) => {
       if (request.path === REFRESH) return { body: session(2) };
@@ -116,7 +120,7 @@ test("what can't be sent twice returns its 401, and the next call refreshes", as
 test("another refusal of what can't be sent twice asks for no refresh", async () => {
   const { service, store, client } = await outage(() => problem(401, "invalid_credentials"), document());
   const init = { method: "POST", body: new Blob(["abc"]).stream(), duplex: "half" };
-  assert.equal((await client.fetch(`${service.url}/things`, init)).status, 401);
+  assert.equal((await client.fetch(`${service.url}/v1/things`, init)).status, 401);
   assert.equal(store.load().needsRefresh, undefined);
 });
 

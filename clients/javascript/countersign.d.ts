@@ -140,7 +140,10 @@ export class CountersignClient {
     languages?: readonly string[];
     loginHint?: string;
   }): Promise<{ url: string; attempt: WebSignInAttempt }>;
-  /** An attempt is good once, whatever comes of it: a second call is `attempt_spent`, also after `transient`. */
+  /**
+   * An attempt is good once, whatever comes of it: a second call, of any client of the process, is `attempt_spent`, also
+   * after `transient`. Where there are several processes, take it out of where it is kept before the call.
+   */
   finishWebSignIn(attempt: WebSignInAttempt, callback: string | URL): Promise<SignedIn | LinkRequired>;
   create(ticket: LinkTicket, options?: { displayName?: string }): Promise<Account>;
   /**

@@ -31,7 +31,6 @@ export class CountersignClient {
   #refreshing = null;
   // The last change of the store: each begins when the one before it is done.
   #changed = Promise.resolve();
-  #spent = new Set();
 
   constructor({ baseURL, store = new MemoryStore(), resourceOrigins = [], device, issuer,
                 fetch = globalThis.fetch.bind(globalThis), now = Date.now }) {
@@ -68,9 +67,7 @@ export class CountersignClient {
     if (came.error === "server_error" || came.error === "temporarily_unavailable") throw new CountersignError("transient");
     if (came.error === "invalid_request") throw refusal("invalid_request", 0);
     if (came.error || !came.code) throw refusal("foreign_callback", 0);
-    // A second use of a code ends what the first one gave.
-    if (this.#spent.has(attempt.state)) throw refusal("attempt_spent", 0);
-    this.#spent.add(attempt.state);
+    spend(attempt.state);
     const sentAt = this.#seconds();
     const response = await this.#post("/v1/sign-in/web", {
       code: came.code, codeVerifier: attempt.verifier, redirectUri: attempt.redirectURI, device: this.#device,
@@ -361,6 +358,18 @@ export class CountersignClient {
     this.#changed = change.catch(() => {});
     return change;
   }
+}
+
+// The states of the last attempts, of all clients: a server may make one for each request.
+const spent = new Set();
+const MOST_SPENT = 10_000;
+
+/** Throws when it was spent before: a second use of a code ends what the first one gave. */
+function spend(state) {
+  if (spent.has(state)) throw refusal("attempt_spent", 0);
+  spent.add(state);
+  // The oldest.
+  if (spent.size > MOST_SPENT) spent.delete(spent.values().next().value);
 }
 
 // By the session: what its store has not taken, and the refresh token of what is there instead (`over`). When that is

@@ -50,6 +50,16 @@ test("a callback becomes a stored session, once, also after the attempt was kept
   assert.equal(server.requests.length, 1);
 });
 
+test("an attempt is good once for all clients, of which the first has its session", async () => {
+  const { client: c, server, store } = await client(() => ({ body: signedIn(server.requests.length) }));
+  const { attempt } = await c.startWebSignIn({ app: "lamp", redirectURI: REDIRECT });
+  const finished = await Promise.allSettled(Array.from({ length: 2 }, () =>
+    new CountersignClient({ baseURL: server.url, store }).finishWebSignIn({ ...attempt }, callback(attempt, server))));
+  assert.deepEqual(finished.map(({ value, reason }) => value?.status ?? reason.code), ["signedIn", "attempt_spent"]);
+  assert.equal(server.requests.length, 1);
+  assert.equal(store.load().refreshToken, "refresh-1");
+});
+
 test("what is not the attempt's is refused, and nothing is sent", async () => {
   const { client: c, server } = await client(() => ({ body: signedIn() }));
   const { attempt } = await c.startWebSignIn({ app: "lamp", redirectURI: REDIRECT });

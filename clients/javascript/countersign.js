@@ -22,6 +22,7 @@ const TIMEOUT = 15_000;
 const SPARE = 60; // that a token must be good for
 const PAUSE = 5; // behind a refresh that failed for now, unless the service names another
 const LONGEST_PAUSE = 300;
+const LONG_TURN = 2; // for others to wait for
 
 const ENDS = ["invalid_refresh_token", "refresh_token_reused"];
 
@@ -245,19 +246,25 @@ export class CountersignClient {
   /** Once for all who need it, and one after the other among the clients of one session. */
   #refresh(session) {
     if (this.#refreshing?.token === session.refreshToken) return this.#refreshing.promise;
-    const promise = inRefreshTurn(session, () => this.#refreshNow(session));
+    const asked = this.#now();
+    const promise = inRefreshTurn(session, () => this.#refreshNow(session, this.#now() - asked));
     const refreshing = this.#refreshing = { token: session.refreshToken, promise };
     const done = () => { if (this.#refreshing === refreshing) this.#refreshing = null; };
     promise.then(done, done);
     return promise;
   }
 
-  /** null: the session is another one meanwhile; look again. */
-  async #refreshNow(stale) {
+  /** After so many milliseconds' wait for the turn. null: the session is another one meanwhile; look again. */
+  async #refreshNow(stale, waited) {
     const session = await this.#load();
     if (session?.accessToken !== stale.accessToken) return null;
     // Of who was before this one in turn.
     this.#checkPause(session);
+    // Another tab's pause isn't known here. It has had the turn for long, and got nothing; or this one was asleep.
+    if (waited > 1000 * LONG_TURN && session.accessExpiresAt > this.#seconds()) {
+      this.#pause(session);
+      this.#checkPause(session);
+    }
     const sentAt = this.#seconds();
     let response, reason, refreshed;
     try {

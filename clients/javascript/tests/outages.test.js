@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CountersignClient, MemoryStore } from "../countersign.js";
-import { account, document, gate, problem, scripted, session } from "./scripted.js";
+import { account, document, gate, inPage, problem, scripted, session } from "./scripted.js";
 
 const REFRESH = "/v1/sessions/refresh";
 
@@ -13,7 +13,7 @@ async function outage(script, held) {
   const api = await scripted(() => ({ body: {} }));
   const store = new MemoryStore();
   store.save(held);
-  const made = () => new CountersignClient({
+  const made = (Client = CountersignClient) => new Client({
     baseURL: service.url, store, resourceOrigins: [api.url], now: () => Date.now() + 1000 * clock.late });
   return { clock, service, api, store, made, client: made(), refreshes: () => sent(service, REFRESH).length };
 }
@@ -39,6 +39,35 @@ test("while the service hangs one client waits for it, and none that comes later
   await made().fetch(`${api.url}/things`);
   assert.equal(refreshes(), 2);
 });
+
+test("tabs that share a store wait for a hung service at the same time, and ask it once", () =>
+  inPage(async () => {
+    const tabs = await Promise.all([1, 2, 3].map((number) => import(`../countersign.js?tab=${number}`)));
+    for (const [late, tries] of [[15, 1], [1, 3]]) {
+      const hold = gate();
+      const { clock, api, store, made, refreshes } = await outage(
+        async () => { await hold.pass(); return null; }, document(1, 50));
+      const clients = tabs.map((tab) => made(tab.CountersignClient));
+      const call = (client) => client.fetch(`${api.url}/things`);
+      const first = call(clients[0]);
+      await hold.arrived;
+      const calls = [first, ...clients.slice(1).map(call)];
+      await settle();
+      clock.late = late;
+      hold.open();
+      assert.deepEqual((await Promise.all(calls)).map(({ status }) => status), [200, 200, 200]);
+      await Promise.all(clients.map(call));
+      assert.equal(refreshes(), tries);
+      // Another session, of a sign-in since, has no part in it.
+      store.save({ ...document(9, 0), sessionId: "session-2" });
+      await assert.rejects(call(clients[2]), { kind: "transient" });
+      assert.equal(refreshes(), tries + 1);
+      store.save(document(1, 50));
+      clock.late = late + 6;
+      await call(clients[2]);
+      assert.equal(refreshes(), tries + 2);
+    }
+  }));
 
 test("a refresh is tried again when the service says so, in five minutes at most, also by a clock that is set back", async () => {
   for (const [wait, early, late] of [["30", 15, 31], ["7000", 200, 301], ["30", 0, -7000]]) {

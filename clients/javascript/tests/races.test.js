@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CountersignClient, MemoryStore } from "../countersign.js";
-import { account, document, gate, problem, scripted, session, signedIn } from "./scripted.js";
+import { account, document, gate, inPage, problem, scripted, session, signedIn } from "./scripted.js";
 
 const REDIRECT = "https://app.example.com/signed-in";
 const REFRESH = "/v1/sessions/refresh";
@@ -128,21 +128,13 @@ test("clients of one session refresh once, each with a store of its own over one
   assert.equal(row.refreshToken, "refresh-2");
 });
 
-test("in a page the browser's locks order refreshes and writes, by the session", async () => {
-  const known = Object.getOwnPropertyDescriptor(globalThis, "navigator");
-  const names = [];
-  const locks = { request: async (name, act) => { names.push(name); return act({ name }); } };
-  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
-  try {
-    const { client, hold, store } = await holding(REFRESH, { body: session(2) });
-    store.save(document(1, 0));
-    hold.open();
-    await client.account();
-    assert.deepEqual(names, ["countersign-refresh-session-1", "countersign-store-session-1"]);
-  } finally {
-    if (known) Object.defineProperty(globalThis, "navigator", known); else delete globalThis.navigator;
-  }
-});
+test("in a page the browser's locks order refreshes and writes, by the session", () => inPage(async (names) => {
+  const { client, hold, store } = await holding(REFRESH, { body: session(2) });
+  store.save(document(1, 0));
+  hold.open();
+  await client.account();
+  assert.deepEqual(names, ["countersign-refresh-session-1", "countersign-store-session-1"]);
+}));
 
 test("a call that was given up before it began rejects, and takes nothing else with it", async () => {
   const { client, server } = await holding(REFRESH, null);

@@ -47,6 +47,22 @@ export const document = (number = 1, left = 900) => ({
   accessExpiresAt: Math.floor(Date.now() / 1000) + left, refreshToken: `refresh-${number}`,
 });
 
+/** As in a page: with locks of the browser's, which its tabs share. `act` gets the names of those asked for, in order. */
+export async function inPage(act) {
+  const known = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  const names = [], turns = new Map();
+  const request = (name, held) => {
+    names.push(name);
+    const turn = (turns.get(name) ?? Promise.resolve()).then(() => held({ name }));
+    turns.set(name, turn.catch(() => {}));
+    return turn;
+  };
+  Object.defineProperty(globalThis, "navigator", { value: { locks: { request } }, configurable: true });
+  try { await act(names); } finally {
+    if (known) Object.defineProperty(globalThis, "navigator", known); else delete globalThis.navigator;
+  }
+}
+
 /** A gate that a script waits at until the test opens it. */
 export function gate() {
   let open, reached;

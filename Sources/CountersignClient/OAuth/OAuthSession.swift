@@ -76,14 +76,10 @@ public actor OAuthSession {
     /// Saves the session as it is, without refreshing it. What another process has made of a session that was saved
     /// before is newer, and taken over instead.
     ///
-    /// - Throws: `noSession` when it is over; `storage`.
+    /// - Throws: `noSession` when it is over, or another process has removed or replaced it; `storage`.
     public func save() throws(SessionError) {
         guard canAuthorize else { throw .noSession }
-        if isKept, unsaved == nil, let newer = try? stored(), newer.isSession(of: current) {
-            current = newer
-        } else {
-            try keep(unsaved ?? current)
-        }
+        if isKept, unsaved == nil { try reload() } else { try keep(unsaved ?? current) }
     }
 
     /// The request with the access token, whatever it said of authorization before. With more than a minute left

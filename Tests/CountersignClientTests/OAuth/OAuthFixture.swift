@@ -69,10 +69,12 @@ enum OAuthFixture {
         try StoredOAuthSession.read(try store.load())
     }
 
-    static func document(_ tokens: OAuthTokens, needsRefresh: Bool? = nil) throws -> Data {
+    static func document(
+        _ tokens: OAuthTokens, clientID: String = "app", needsRefresh: Bool? = nil
+    ) throws -> Data {
         try StoredForm.write(
             StoredOAuthSession(
-                configuration: configuration, clientID: "app", clientSecret: nil, tokens: tokens,
+                configuration: configuration, clientID: clientID, clientSecret: nil, tokens: tokens,
                 needsRefresh: needsRefresh))
     }
 }

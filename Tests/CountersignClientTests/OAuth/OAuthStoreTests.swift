@@ -208,6 +208,23 @@ struct OAuthStoreTests {
         #expect(await session.tokens.accessToken == Fixture.access(5))
     }
 
+    @Test func `a save brings back no session that another process has removed or replaced`() async throws {
+        let server = try Self.server()
+        let others = try OAuthFixture.document(OAuthFixture.tokens(8), clientID: "other")
+        let found: [(document: Data?, error: SessionError)] = [
+            (nil, .noSession), (others, .noSession),
+            (Data(#"{"v":9}"#.utf8), .storage("the document has version 9")),
+        ]
+        for (document, error) in found {
+            let store = FaultyStore()
+            let session = server.oauthSession(OAuthFixture.tokens(), store: store)
+            try await session.save()
+            store.put(document)
+            await #expect(throws: error) { try await session.save() }
+            #expect(store.content == document)
+        }
+    }
+
     @Test func `a file keeps the session over a restart`() async throws {
         let server = try Self.server()
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

@@ -19,8 +19,8 @@ public actor OAuthSession {
 
     /// As the store has it, or as it was given.
     private var current: StoredOAuthSession
-    /// What the store did not take. It may have the only refresh token that is still good, so it is saved before anything
-    /// else is done.
+    /// What the store did not take in place of `current`. It may have the only refresh token that is still good, so it
+    /// is saved before anything else is done, if the store still has the refresh token of `current`.
     private var unsaved: StoredOAuthSession?
     /// The store has this session, so what it holds is the truth: another process may have refreshed it, or ended it.
     private var isKept: Bool
@@ -79,7 +79,7 @@ public actor OAuthSession {
     /// - Throws: `noSession` when it is over, or another process has removed or replaced it; `storage`.
     public func save() throws(SessionError) {
         guard canAuthorize else { throw .noSession }
-        if isKept, unsaved == nil { try reload() } else { try keep(unsaved ?? current) }
+        if isKept { try reload() } else { try keep(unsaved ?? current) }
     }
 
     /// The request with the access token, whatever it said of authorization before. With more than a minute left
@@ -149,16 +149,9 @@ extension OAuthSession {
     /// refresh token in it is by now the only one that the server takes.
     private func take(_ answer: HTTPAnswer, sentAt: Date, for sent: String) throws(SessionError) -> String {
         let members = try answer.granted()
-        if isKept, unsaved == nil {
-            // A store that can't be read now is written all the same: it is all that has the new refresh token.
-            let found: StoredOAuthSession?
-            do { found = try stored() } catch { found = current }
-            guard let found, found.isSession(of: current) else { throw over(.noSession) }
-            current = found
-            // Another process has signed in or refreshed meanwhile.
-            guard found.refreshToken == sent else { return try storedToken() }
-        }
         var next = unsaved ?? current
+        // A call meanwhile has found that another process has signed in or refreshed.
+        guard next.refreshToken == sent else { return try storedToken() }
         guard let grant = TokenGrant(members, sentAt: sentAt), isAcceptable(grant) else {
             if let rotated = members["refresh_token"]?.string, !rotated.isEmpty, rotated != next.refreshToken {
                 next.tokens.refreshToken = rotated
@@ -168,6 +161,7 @@ extension OAuthSession {
         }
         next.apply(grant)
         try keep(next)
+        guard current == next else { return try storedToken() }
         return grant.accessToken
     }
 
@@ -184,7 +178,7 @@ extension OAuthSession {
     private func end(_ sent: String, _ error: SessionError) throws(SessionError) -> String {
         if isKept, let found = try stored(), found.isSession(of: current) {
             guard found.refreshToken == sent else {
-                current = found
+                takeOver(found)
                 return try storedToken()
             }
             try store.forget()
@@ -198,11 +192,20 @@ extension OAuthSession {
         return token
     }
 
-    /// Takes over what another process has made of the session.
+    /// Takes over what another process has made of the session, or saves what the store did not take.
     private func reload() throws(SessionError) {
-        if let unsaved { return try keep(unsaved) }
-        guard isKept else { return }
-        guard let found = try stored(), found.isSession(of: current) else { throw over(.noSession) }
+        if isKept {
+            guard let found = try stored(), found.isSession(of: current) else { throw over(.noSession) }
+            takeOver(found)
+        }
+        guard let next = unsaved else { return }
+        try store.keep(try StoredForm.write(next))
+        (current, unsaved, isKept) = (next, nil, true)
+    }
+
+    /// What has another refresh token is newer than what the store did not take.
+    private func takeOver(_ found: StoredOAuthSession) {
+        if found.refreshToken != current.refreshToken { unsaved = nil }
         current = found
     }
 
@@ -210,12 +213,10 @@ extension OAuthSession {
         try StoredOAuthSession.read(try store.document())
     }
 
+    /// Saves a session in place of `current`, unless another process has done so by now.
     private func keep(_ next: StoredOAuthSession) throws(SessionError) {
         unsaved = next
-        try store.keep(try StoredForm.write(next))
-        unsaved = nil
-        current = next
-        isKept = true
+        try reload()
     }
 
     /// The session is over here. What the store has by now is not its own.

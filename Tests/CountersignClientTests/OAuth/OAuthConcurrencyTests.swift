@@ -112,4 +112,20 @@ struct OAuthConcurrencyTests {
         #expect(try await call.value.get() == "Bearer \(Fixture.access(7))")
         #expect(store.load() == newer)
     }
+
+    @Test func `a sign-in in another process wins over a forced refresh that the store did not take`() async throws {
+        let server = try server()
+        let store = FaultyStore(try OAuthFixture.document(OAuthFixture.tokens(lifetime: -1)))
+        let session = try #require(try server.restored(store))
+        let call = Self.call(session)
+        await gate.reached()
+        store.fail([.save])
+        await #expect(throws: SessionError.self) { try await session.setNeedsRefresh() }
+        store.fail([])
+        let newer = try OAuthFixture.document(OAuthFixture.tokens(7, refresh: Fixture.refresh(7)))
+        store.put(newer)
+        gate.open()
+        #expect(try await call.value.get() == "Bearer \(Fixture.access(7))")
+        #expect(store.content == newer)
+    }
 }

@@ -89,6 +89,9 @@ struct OAuthStoreTests {
         let session = try #require(try server.restored(store))
         await #expect(throws: Self.failed) { try await session.authorize(OAuthFixture.api) }
         #expect(await session.tokens == before)
+        store.fail([.load])
+        await #expect(throws: Self.failed) { try await session.authorize(OAuthFixture.api) }
+        store.fail([.save])
         await #expect(throws: Self.failed) { try await session.setNeedsRefresh() }
         await #expect(throws: Self.failed) { try await session.save() }
         #expect(await session.tokens == before)
@@ -97,6 +100,40 @@ struct OAuthStoreTests {
         #expect(await session.tokens.refreshToken == Fixture.refresh(2))
         #expect(try await OAuthFixture.stored(store)?.tokens == session.tokens)
         #expect(server.requests.count == 1)
+    }
+
+    /// A refresh whose answer comes to a store that fails.
+    @Test(arguments: [FaultyStore.Call.save, .load])
+    func `what another process has stored since counts, not what the store did not take`(
+        fault: FaultyStore.Call
+    ) async throws {
+        let before = try OAuthFixture.document(OAuthFixture.tokens(lifetime: -1))
+        let store = FaultyStore(before)
+        let server = try ScriptedServer { _ in
+            store.fail([fault])
+            return .json(200, OAuthFixture.grant(2))
+        }
+        let session = try #require(try server.restored(store))
+        await #expect(throws: Self.failed) { try await session.authorize(OAuthFixture.api) }
+        #expect(store.content == before)
+        store.fail([])
+        let newer = try OAuthFixture.document(OAuthFixture.tokens(5, refresh: Fixture.refresh(5)))
+        store.put(newer)
+        #expect(OAuthFixture.bearer(try await session.authorize(OAuthFixture.api)) == "Bearer \(Fixture.access(5))")
+        #expect(store.content == newer && server.requests.count == 1)
+    }
+
+    @Test func `a session that another process has removed is not brought back by what the store did not take`()
+        async throws
+    {
+        let server = try Self.server()
+        let store = FaultyStore(try OAuthFixture.document(OAuthFixture.tokens(lifetime: -1)), failing: [.save])
+        let session = try #require(try server.restored(store))
+        await #expect(throws: Self.failed) { try await session.authorize(OAuthFixture.api) }
+        store.fail([])
+        store.put(nil)
+        await #expect(throws: SessionError.noSession) { try await session.authorize(OAuthFixture.api) }
+        #expect(store.content == nil)
     }
 
     @Test func `a forced refresh that the store did not take is made all the same`() async throws {

@@ -1,7 +1,8 @@
 import Foundation
 
 /// The document of a client: in memory, and in the store. What the store did not take stays in memory and is saved
-/// before anything else is done with it, so a store that fails loses nothing.
+/// before anything else is done with it, so a store that fails loses nothing; unless another process has put another
+/// session there by then.
 struct SessionKeeper {
     private let store: any SessionStore
     /// As it was last loaded or changed; empty before.
@@ -10,7 +11,11 @@ struct SessionKeeper {
     private(set) var shown: StoredSession?
     /// Whether the store has been loaded or written, so that no session here is none there.
     private(set) var isStoreKnown = false
+    /// The session that the store had when it was last loaded or written: what an unsaved document is to replace.
+    private var stored: StoredSession?
     private var isUnsaved = false
+    /// Whether it is a sign-in while the store could not be loaded or read: that replaces whatever the store has.
+    private var replacesAny = false
 
     init(_ store: any SessionStore) {
         self.store = store
@@ -23,55 +28,52 @@ struct SessionKeeper {
 
     /// The document in the store, where another process may have changed it.
     mutating func reloaded() throws(SessionError) -> SessionDocument {
-        if isUnsaved {
-            try flush()
-        } else {
-            try load(try store.document())
-        }
+        if !replacesAny { try load() }
+        if isUnsaved { try save() }
         return known
     }
 
-    private mutating func load(_ data: Data?) throws(SessionError) {
+    /// Takes over what the store holds, unless the unsaved document is newer.
+    private mutating func load() throws(SessionError) {
+        let data = try store.document()
         isStoreKnown = true
-        known = try SessionDocument(data)
-        shown = known.session
+        let found = try SessionDocument(data)
+        let isOlder = isUnsaved && isReplaced(found.session)
+        stored = found.session
+        if isOlder { return }
+        (known, shown, isUnsaved) = (found, found.session, false)
+    }
+
+    /// Whether the unsaved document is to replace a session of the store. One that another process has refreshed gives
+    /// way to a sign-out or another sign-in, and not to what is in memory of itself: that token is dead.
+    private func isReplaced(_ found: StoredSession?) -> Bool {
+        found?.sessionID == stored?.sessionID
+            && (found?.refreshToken == stored?.refreshToken || found?.sessionID != known.session?.sessionID)
     }
 
     /// Changes the document as it is in the store, and keeps it. When this throws, the change is in memory all the same.
-    /// It is saved later if there was a session in memory, which is newer than what a store that fails may hold; what
-    /// can't be read is left as it is.
+    /// It is saved later, unless there was no session in memory and the store could not be loaded: what a store that
+    /// fails may hold is newer then. What can't be read is left as it is.
     ///
     /// - Parameter replacing: whether what can't be loaded or read is given up.
     mutating func change(
         replacingUnreadable replacing: Bool = false, _ body: (inout SessionDocument) -> Void
     ) throws(SessionError) {
-        if !isUnsaved {
-            var failure: SessionError?
-            let isKnown = known.session != nil
-            do throws(SessionError) {
-                let data = try store.document()
-                do throws(SessionError) { try load(data) } catch { failure = error }
-            } catch {
-                if !isKnown { failure = error }
-            }
-            if let failure, !replacing {
-                apply(body)
-                throw failure
-            }
+        var failure: SessionError?
+        if !replacesAny {
+            do throws(SessionError) { try load() } catch { failure = error }
         }
-        apply(body)
-        isUnsaved = true
-        try flush()
-    }
-
-    private mutating func apply(_ body: (inout SessionDocument) -> Void) {
+        if failure == nil || replacing || known.session != nil { isUnsaved = true }
+        if failure != nil, replacing { replacesAny = true }
         body(&known)
         if known.session == nil { shown = nil }
+        if let failure, !replacing { throw failure }
+        try save()
     }
 
-    private mutating func flush() throws(SessionError) {
+    private mutating func save() throws(SessionError) {
         if known.isEmpty { try store.forget() } else { try store.keep(try StoredForm.write(known)) }
-        (isUnsaved, isStoreKnown) = (false, true)
-        shown = known.session
+        (isUnsaved, replacesAny, isStoreKnown) = (false, false, true)
+        (stored, shown) = (known.session, known.session)
     }
 }

@@ -17,15 +17,37 @@ import Testing
 
     @Test func `a rotated token that is not stored is not used, and not lost`() async throws {
         let server = try ScriptedServer { _ in .json(200, Fixture.session(2)) }
-        let store = FaultyStore(Fixture.document(expiresIn: 30), failing: [.save])
+        let store = FaultyStore(Fixture.document(expiresIn: 30))
         let client = server.client(store)
-        for _ in 0..<2 { await #expect(throws: Self.failed) { try await client.authorize(request) } }
+        for fault in [FaultyStore.Call.save, .save, .load] {
+            store.fail([fault])
+            await #expect(throws: Self.failed) { try await client.authorize(request) }
+        }
         #expect(await client.canAuthorize)
         #expect(store.content == Fixture.document(expiresIn: 30))
         store.fail([])
         #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(2))")
         #expect(try Fixture.stored(store.content).session?.refreshToken == Fixture.refresh(2))
         #expect(server.requests.count == 1)
+    }
+
+    /// A refresh whose answer comes to a store that fails.
+    @Test(arguments: [FaultyStore.Call.save, .load])
+    func `what another process has stored since counts, not what the store did not take`(
+        _ fault: FaultyStore.Call
+    ) async throws {
+        let store = FaultyStore(Fixture.document(expiresIn: 30))
+        let server = try ScriptedServer { _ in
+            store.fail([fault])
+            return .json(200, Fixture.session(2))
+        }
+        let client = server.client(store)
+        await #expect(throws: Self.failed) { try await client.authorize(request) }
+        #expect(store.content == Fixture.document(expiresIn: 30))
+        store.fail([])
+        store.put(Fixture.document(7))
+        #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(7))")
+        #expect(store.content == Fixture.document(7) && server.requests.count == 1)
     }
 
     @Test func `a store that can't be loaded is asked again`() async throws {
@@ -133,6 +155,16 @@ import Testing
         #expect(await state(client) == .signedIn(accountID: Fixture.anotherAccountID))
     }
 
+    @Test func `a sign-in replaces what the store has that could be neither loaded nor saved then`() async throws {
+        let server = try ScriptedServer { _ in .json(200, Fixture.ofAnother(Fixture.signedIn(3))) }
+        let store = FaultyStore(Fixture.document(7), failing: [.load, .save])
+        let client = server.client(store)
+        await #expect(throws: Self.failed) { try await client.signIn(email: "a@x.example", password: "p") }
+        store.fail([])
+        #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(3))")
+        #expect(try Fixture.stored(store.content).session?.refreshToken == Fixture.refresh(3))
+    }
+
     @Test func `a session that has ended shows as ended until the next one is stored`() async throws {
         let server = try ScriptedServer { request in
             switch request.path {
@@ -223,6 +255,35 @@ import Testing
         store.fail([])
         #expect(await client.canAuthorize == false)
         #expect(store.content == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `a sign-out that the store does not take ends its session alone, also where that is refreshed since`(
+        _ isAnother: Bool
+    ) async throws {
+        let (server, store, client) = try ScriptedServer.serving(Fixture.document(), failing: [.remove]) { _ in
+            .noContent
+        }
+        await #expect(throws: Self.failed) { try await client.signOut() }
+        let since = isAnother ? Fixture.ofAnother(Fixture.document(7, session: "another")) : Fixture.document(7)
+        store.put(since)
+        store.fail([])
+        #expect(await client.canAuthorize == isAnother)
+        #expect(store.content == (isAnother ? since : nil) && server.requests.count == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `a sign-in that is not stored gives way to a later one, and not to a refresh of the session before it`(
+        _ isLater: Bool
+    ) async throws {
+        let session = Fixture.session(3).replacingOccurrences(of: Fixture.sessionID, with: "ours")
+        let server = try ScriptedServer { _ in .json(200, Fixture.signedIn(session: session)) }
+        let store = FaultyStore(Fixture.document(), failing: [.save])
+        let client = server.client(store)
+        await #expect(throws: Self.failed) { try await client.signIn(email: "a@x.example", password: "p") }
+        store.put(Fixture.document(7, session: isLater ? "later" : Fixture.sessionID))
+        store.fail([])
+        #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(isLater ? 7 : 3))")
     }
 
     @Test func `a sign-out that neither the server nor the store hears of is one of the store`() async throws {

@@ -25,7 +25,7 @@ public actor OAuthSession {
     /// The store has this session, so what it holds is the truth: another process may have refreshed it, or ended it.
     private var isKept: Bool
     /// Its outcome is an access token.
-    private let refreshes = SharedRefresh<String>()
+    private let refreshes: SharedRefresh<String>
 
     /// A session with tokens that the app has got. It is in the store after ``save()`` or the first refresh.
     ///
@@ -44,6 +44,7 @@ public actor OAuthSession {
         self.transport = transport
         self.additionalRefreshParameters = additionalRefreshParameters
         self.now = now
+        refreshes = SharedRefresh(now: now)
         current = StoredOAuthSession(
             configuration: configuration, clientID: clientID, clientSecret: clientSecret, tokens: tokens.labelled())
         isKept = false
@@ -62,6 +63,7 @@ public actor OAuthSession {
         self.transport = transport
         self.additionalRefreshParameters = additionalRefreshParameters
         self.now = now
+        refreshes = SharedRefresh(now: now)
         current = stored
         isKept = true
     }
@@ -84,7 +86,7 @@ public actor OAuthSession {
 
     /// The request with the access token, whatever it said of authorization before. With more than a minute left
     /// nothing is sent; else the session is refreshed first. When that fails for now, the old token is handed out as
-    /// long as it has not expired.
+    /// long as it has not expired, and the next refresh is tried after `Retry-After`, or 5 s.
     ///
     /// - Throws: `insecureRequest`; `noSession`, also for an old token without a refresh token; `reauthenticate`;
     ///   `transient`; `refused`; `storage`; `cancelled`.
@@ -116,7 +118,11 @@ public actor OAuthSession {
 
 extension OAuthSession {
     private func usableToken() async throws(SessionError) -> String {
-        if unsaved == nil, let token = current.freshToken(now()) { return token }
+        if unsaved == nil,
+            let token = refreshes.isPaused ? current.unexpiredToken(now()) : current.freshToken(now())
+        {
+            return token
+        }
         do {
             return try await refreshes.outcome { [self] _ throws(SessionError) in try await refresh() }
         } catch {

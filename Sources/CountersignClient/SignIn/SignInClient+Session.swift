@@ -7,7 +7,7 @@ public import Foundation
 extension SignInClient {
     /// The request with the access token, whatever it said of authorization before. With more than a minute left
     /// nothing is sent; else the session is refreshed first. When that fails for now, the old token is handed out as
-    /// long as it has not expired.
+    /// long as it has not expired, and the next refresh is tried after `Retry-After`, or 5 s.
     ///
     /// Send the request without following redirects to other hosts, or use ``data(for:)``.
     ///
@@ -102,13 +102,16 @@ extension SignInClient {
     ///
     /// - Parameter isForServer: the token goes to the server itself, which is not sent one again that was refused.
     private func usableSession(isForServer: Bool = false) async throws(SessionError) -> StoredSession {
-        let owner = try signedIn().accountID
+        let begun = try signedIn()
+        func isUsable(_ session: StoredSession) -> Bool {
+            session.accountID == begun.accountID && session.isUnexpired(now())
+                && !(isForServer && session.needsRefresh == true)
+        }
+        if refreshes.isPaused, isUsable(begun) { return begun }
         do {
             return try await freshSession()
         } catch {
-            guard case .transient = error, let session = keeper.known.session, session.accountID == owner,
-                session.isUnexpired(now()), !(isForServer && session.needsRefresh == true)
-            else { throw error }
+            guard case .transient = error, let session = keeper.known.session, isUsable(session) else { throw error }
             return session
         }
     }

@@ -21,7 +21,7 @@ public actor SignInClient {
     /// Why the last session ended, until the next one shows, or a sign-out.
     var endedCode: String?
     /// Renounced by each sign-in, sign-out and end. The outcome is nil when the session is no longer the client's.
-    let refreshes = SharedRefresh<StoredSession?>()
+    let refreshes: SharedRefresh<StoredSession?>
     /// Names that Apple has given while the store took nothing.
     var unkeptNames: [String: StoredName] = [:]
     /// Attempts of web sign-in whose code was sent, by their state.
@@ -52,6 +52,7 @@ public actor SignInClient {
         self.issuer = issuer ?? baseURL.absoluteString
         self.now = now
         keeper = SessionKeeper(store)
+        refreshes = SharedRefresh(now: now)
     }
 
     /// Whether there is a session, as far as this client knows: the store is looked at only while it knows of none. What

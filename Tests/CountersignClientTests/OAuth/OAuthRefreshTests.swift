@@ -263,12 +263,17 @@ struct OAuthRefreshTests {
         #expect(server.requests.count == 2)
     }
 
-    @Test func `a forced refresh that fails for now is made by the next call`() async throws {
+    @Test func `a forced refresh that fails for now is made five seconds later`() async throws {
         let replies = Locked<[ScriptedServer.Reply]>([.json(503, ""), .json(200, OAuthFixture.grant(2))])
         let server = try ScriptedServer { _ in replies.withLock { $0.removeFirst() } }
-        let session = server.oauthSession(OAuthFixture.tokens())
+        let clock = TestClock()
+        let session = server.oauthSession(OAuthFixture.tokens(), clock: clock)
         try await session.setNeedsRefresh()
-        #expect(OAuthFixture.bearer(try await session.authorize(OAuthFixture.api)) == "Bearer \(Fixture.access(1))")
+        for wait in [0.0, 4] {
+            clock.advance(wait)
+            #expect(OAuthFixture.bearer(try await session.authorize(OAuthFixture.api)) == "Bearer \(Fixture.access(1))")
+        }
+        clock.advance(1)
         #expect(OAuthFixture.bearer(try await session.authorize(OAuthFixture.api)) == "Bearer \(Fixture.access(2))")
         _ = try await session.authorize(OAuthFixture.api)
         #expect(server.requests.count == 2)

@@ -131,6 +131,37 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
+    @Test(arguments: [(nil, 5), ("30", 30), ("9000", 300)] as [(String?, Int)])
+    func `a refresh that fails for now is not tried again at once where there is a token to go on with`(
+        _ retryAfter: String?, _ pause: Int
+    ) async throws {
+        let server = try ScriptedServer { _ in
+            .problem(503, "down", headers: retryAfter.map { ["Retry-After": $0] } ?? [:])
+        }
+        let clock = TestClock()
+        let client = server.client(FaultyStore(Fixture.document(expiresIn: pause + 20)), clock: clock)
+        try await client.setNeedsRefresh()
+        // Lastly the clock is set back, to before the pause.
+        for (wait, count) in [(0, 1), (pause - 1, 1), (1, 2), (-1, 3)] {
+            clock.advance(Double(wait))
+            #expect(bearer(try await client.authorize(request)) == bearer(1))
+            #expect(server.requests.count == count)
+        }
+    }
+
+    @Test func `a sign-in is refreshed at once, whatever failed before it`() async throws {
+        let answers = Locked([ScriptedServer.Reply.problem(503, "down"), .json(200, Fixture.session(2))])
+        let server = try ScriptedServer { request in
+            guard request.path == "/v1/sessions/refresh" else { return .json(200, Fixture.signedIn(5)) }
+            return answers.withLock { $0.removeFirst() }
+        }
+        let client = server.client(FaultyStore(Fixture.document(expiresIn: 30)))
+        #expect(bearer(try await client.authorize(request)) == bearer(1))
+        _ = try await client.signIn(google: GoogleCredential(idToken: "token"))
+        try await client.setNeedsRefresh()
+        #expect(bearer(try await client.authorize(request)) == bearer(2))
+    }
+
     @Test func `another refusal of a refresh ends nothing`() async throws {
         let server = try ScriptedServer { _ in .problem(400, "invalid_request") }
         let store = FaultyStore(Fixture.document(expiresIn: 30))
@@ -266,9 +297,11 @@ import Testing
         let store = FaultyStore(Fixture.document())
         await #expect(throws: SessionError.noSession) { try await server.client().setNeedsRefresh() }
         try await server.client(store).setNeedsRefresh()
-        let client = server.client(store)
+        let clock = TestClock()
+        let client = server.client(store, clock: clock)
         // A transient failure leaves the wish in place.
         #expect(bearer(try await client.authorize(request)) == bearer(1))
+        clock.advance(5)
         #expect(bearer(try await client.authorize(request)) == bearer(2))
         #expect(bearer(try await client.authorize(request)) == bearer(2))
         #expect(server.requests.count == 2)

@@ -20,22 +20,23 @@ extension SignInClient {
         return request
     }
 
-    /// Authorizes and sends a request. After 401 the session is refreshed and the request sent once more, unless the body
-    /// is a stream, or the service itself, by its paths `v1/` and `oauth/` below the base URL, names another reason than
-    /// the session. Redirects are not followed.
+    /// Authorizes and sends a request. After 401 the session is refreshed and the request sent once more, unless the
+    /// service itself, by its paths `v1/` and `oauth/` below the base URL, names another reason than the session. A
+    /// body that is a stream can't be sent again: the 401 is the answer, and the next call refreshes. Redirects are not
+    /// followed.
     ///
     /// - Returns: the answer, whatever its status.
     public func data(for request: URLRequest) async throws(SessionError) -> (Data, HTTPURLResponse) {
         try server.hosts.check(request.url)
         let isServer = server.serves(request.url)
-        let answer = try await exchange(isOfServer: isServer) { token throws(SessionError) in
+        let isStream = request.httpBodyStream != nil
+        let answer = try await exchange(isOfServer: isServer, isStream: isStream) { token throws(SessionError) in
             var request = request
             request.setBearer(token)
             return try await server.transport.exchange(request)
         } isRefusal: { answer in
             // What the server itself refuses for another reason must not be sent twice: it may hold a code.
-            answer.status == 401 && request.httpBodyStream == nil
-                && (!isServer || answer.problemCode == nil || answer.refusesSession)
+            answer.status == 401 && (!isServer || answer.problemCode == nil || answer.refusesSession)
         }
         return (answer.body, answer.response)
     }
@@ -80,17 +81,20 @@ extension SignInClient {
 
     /// - Parameters:
     ///   - isOfServer: whether the server itself answers: no other API can say that the session is over.
+    ///   - isStream: whether the body can't be sent again: a refusal is the answer then.
     ///   - send: with an access token.
     ///   - isRefusal: whether an answer refuses the token.
     private func exchange(
-        isOfServer: Bool = true, isCode: Bool = false, _ send: (String) async throws(SessionError) -> HTTPAnswer,
-        isRefusal: (HTTPAnswer) -> Bool
+        isOfServer: Bool = true, isCode: Bool = false, isStream: Bool = false,
+        _ send: (String) async throws(SessionError) -> HTTPAnswer, isRefusal: (HTTPAnswer) -> Bool
     ) async throws(SessionError) -> HTTPAnswer {
         let begun = try await usableSession(isForServer: isOfServer)
         let first = try await send(begun.accessToken)
         guard isRefusal(first) else { return first }
-        // Where the refresh fails for now, the next call begins with it. A store that fails now fails the refresh too.
-        if isOfServer, first.refusesSession { try? setNeedsRefresh(of: begun) }
+        // Where no refresh follows, or it fails for now, the next call begins with one. A store that fails now fails
+        // that one too.
+        if isStream || (isOfServer && first.refusesSession) { try? setNeedsRefresh(of: begun) }
+        if isStream { return first }
         let session = try await freshSession(replacing: begun)
         if isCode { throw .transient(retryAfter: nil, requestID: first.requestID) }
         let second = try await send(session.accessToken)

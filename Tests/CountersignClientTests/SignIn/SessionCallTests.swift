@@ -153,6 +153,32 @@ import Testing
         #expect(try Fixture.stored(store.content).session?.needsRefresh == true)
     }
 
+    /// Sends a stream as the bytes in it: the scripted server reads a body by its length.
+    private struct WholeBodyTransport: HTTPTransport {
+        func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
+            var request = request
+            if request.httpBodyStream != nil { request.httpBody = Data("body".utf8) }
+            return try await URLSessionTransport().send(request)
+        }
+    }
+
+    @Test(arguments: ["/v1/things", "/api/things"])
+    func `a stream that is refused is sent once, and the next call refreshes`(_ path: String) async throws {
+        let server = try server(accepting: 2, refused: .problem(401, "invalid_session"))
+        let client = SignInClient(
+            baseURL: server.url(), store: FaultyStore(Fixture.document()), transport: WholeBodyTransport(),
+            allowsLoopbackHTTP: true, now: { TestClock.start })
+        for status in [401, 200] {
+            var request = URLRequest(url: server.url(path))
+            request.httpMethod = "POST"
+            request.httpBodyStream = InputStream(data: Data("body".utf8))
+            let (_, response) = try await client.data(for: request)
+            #expect(response.statusCode == status)
+        }
+        #expect(server.requests.map(\.path) == [path, "/v1/sessions/refresh", path])
+        #expect(server.requests(to: path).map(\.bearer) == [Fixture.access(1), Fixture.access(2)])
+    }
+
     @Test func `a call to the server with another reason for 401 is sent once`() async throws {
         let server = try server(accepting: 0, refused: .problem(401, "invalid_credentials"))
         let client = server.client(FaultyStore(Fixture.document()))

@@ -134,7 +134,7 @@ import Testing
             let migration = try await database.transaction { transaction in
                 try await transaction.execute("LOCK TABLE a IN ACCESS SHARE MODE")
                 let migration = Task { try await database.migrator([Self.createA, alter]).up() }
-                try await transaction.awaitWaiter()
+                try await transaction.awaitWaiters()
                 // This read is queued behind the waiting ALTER TABLE, and gets through although no lock is released.
                 #expect(try await database.count("SELECT count(*) FROM a") == 0)
                 return migration
@@ -158,7 +158,7 @@ import Testing
                 try await transaction.execute("SET LOCAL statement_timeout = '60s'")
                 try await transaction.execute("LOCK TABLE b IN ACCESS SHARE MODE")
                 let migration = Task { try await database.migrator([Self.createA, Self.createB, alter]).up() }
-                try await transaction.awaitWaiter()
+                try await transaction.awaitWaiters()
                 try await transaction.execute("LOCK TABLE a IN ACCESS SHARE MODE")
                 return migration
             }

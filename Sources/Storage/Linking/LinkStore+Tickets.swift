@@ -119,24 +119,29 @@ extension LinkStore {
 
     /// Keeps that the ticket's person has typed a code that was mailed to the account's address, and has been shown the
     /// account. The mailbox ticket under the same hash says so, for as long as this one is open.
-    package func show(_ account: Account, toReaderWith hash: SecretHash, by call: Call) async throws(PostgresError) {
+    package func show(_ account: Account, toReaderWith hash: SecretHash, by call: Call) async throws {
         let shown = ShownAccount(account)
-        _ = try await database.execute(
-            """
-            WITH shown AS (
-                UPDATE link_tickets
-                SET shown_account_id = \(shown.id), shown_identity_ids = \(shown.identities)
-                WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(call.now)
-                RETURNING ticket_hash, expires_at
-            ), touched AS (\(AccountStore.touchingImport(of: "(SELECT \(shown.id) FROM shown)")))
-            INSERT INTO mailbox_tickets (ticket_hash, email, shown_account_id, shown_identity_ids, auth_time, created_at,
-                expires_at)
-            SELECT ticket_hash, \(account.email?.text), \(shown.id), \(shown.identities), \(call.now), \(call.now), expires_at
-            FROM shown
-            ON CONFLICT (ticket_hash) DO UPDATE
-            SET email = EXCLUDED.email, shown_account_id = EXCLUDED.shown_account_id,
-                shown_identity_ids = EXCLUDED.shown_identity_ids, auth_time = EXCLUDED.auth_time
-            """)
+        try await database.change(by: call) { change in
+            // What ends or spends a ticket takes the mailbox away with it, and sees none that is not committed.
+            try await change.links.lockTickets(of: "link_tickets WHERE ticket_hash = \(hash)")
+            _ = try await change.execute(
+                """
+                WITH shown AS (
+                    UPDATE link_tickets
+                    SET shown_account_id = \(shown.id), shown_identity_ids = \(shown.identities)
+                    WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(call.now)
+                    RETURNING ticket_hash, expires_at
+                ), touched AS (\(AccountStore.touchingImport(of: "(SELECT \(shown.id) FROM shown)")))
+                INSERT INTO mailbox_tickets (ticket_hash, email, shown_account_id, shown_identity_ids, auth_time,
+                    created_at, expires_at)
+                SELECT ticket_hash, \(account.email?.text), \(shown.id), \(shown.identities), \(call.now), \(call.now),
+                    expires_at
+                FROM shown
+                ON CONFLICT (ticket_hash) DO UPDATE
+                SET email = EXCLUDED.email, shown_account_id = EXCLUDED.shown_account_id,
+                    shown_identity_ids = EXCLUDED.shown_identity_ids, auth_time = EXCLUDED.auth_time
+                """)
+        }
     }
 
     /// Keeps which account the ticket's person has been shown, and with which identities.
@@ -278,7 +283,8 @@ extension Change.Links {
     func cancel(_ hash: SecretHash) async throws -> Provider? {
         guard let ticket = try await consumeIfOpen(hash) else { return nil }
         try await release(hash, of: ticket.identity.key)
-        // First the mailbox that was read for it while this waited for its row: without that it would be a ticket of its own.
+        // Also a mailbox that was read for it while this waited for its row, at a process of the release before, which
+        // takes no lock: without the ticket it would be one of its own.
         _ = try await change.execute("DELETE FROM mailbox_tickets WHERE ticket_hash = \(hash)")
         _ = try await change.execute("DELETE FROM link_tickets WHERE ticket_hash = \(hash)")
         return ticket.identity.key.provider

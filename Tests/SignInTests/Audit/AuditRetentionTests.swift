@@ -130,7 +130,7 @@ struct AuditRetentionTests {
             try await reader.execute("BEGIN")
             try await reader.execute("SELECT count(*) FROM audit_events")
             async let gone = trail.drop("2027-01")
-            try await reader.awaitWaiter()
+            try await reader.awaitWaiters()
             // Waits no longer than the command asks.
             try await trail.record(1)
             try await reader.execute("COMMIT")

@@ -130,21 +130,28 @@ import Testing
         }
     }
 
+    /// Writes that a code for the ticket was read, as a bind does that shows the account.
+    private static func keepRead(
+        _ hash: SecretHash?, showing former: SignedIn, in transaction: Transaction
+    ) async throws {
+        _ = try await transaction.execute(
+            """
+            INSERT INTO mailbox_tickets (ticket_hash, email, shown_account_id, shown_identity_ids, auth_time,
+                created_at, expires_at)
+            SELECT ticket_hash, \(address), \(former.account.id), '{}', created_at, created_at, expires_at
+            FROM link_tickets
+            WHERE ticket_hash = \(hash)
+            """)
+    }
+
     @Test func `a code that is typed while its ticket is cancelled makes no ticket of its own`() async throws {
         let former = try await fixture.formerReader()
         let ticket = try await fixture.ticket(.google("owner"))
         let hash = OpaqueSecret.hash(ofPresented: ticket.linkTicket)
         let cancelling = try await fixture.interleave { transaction in
-            // As a bind that shows the account.
+            // As a bind of the release before, which does not lock the person's tickets.
             _ = try await transaction.execute("SELECT FROM link_tickets WHERE ticket_hash = \(hash) FOR NO KEY UPDATE")
-            _ = try await transaction.execute(
-                """
-                INSERT INTO mailbox_tickets (ticket_hash, email, shown_account_id, shown_identity_ids, auth_time,
-                    created_at, expires_at)
-                SELECT ticket_hash, \(Self.address), \(former.account.id), '{}', created_at, created_at, expires_at
-                FROM link_tickets
-                WHERE ticket_hash = \(hash)
-                """)
+            try await Self.keepRead(hash, showing: former, in: transaction)
         } with: {
             try await fixture.cancel(ticket)
         }
@@ -152,6 +159,33 @@ import Testing
         #expect(try await fixture.count("link_tickets WHERE ticket_hash = \(hash)") == 0)
         #expect(try await fixture.count("mailbox_tickets") == 0)
         try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
+    }
+
+    @Test func `a code that is typed while its ticket gives way to a sixth makes no ticket of its own`() async throws {
+        let former = try await fixture.formerReader()
+        let ticket = try await fixture.ticket(.google("owner"))
+        let code = try await fixture.mailedProof(of: Self.address, for: ticket)
+        for _ in 1..<LinkTicket.maximumHeld {
+            fixture.clock.advance(by: 1)
+            _ = try await fixture.ticket(.google("owner"))
+        }
+        fixture.clock.advance(by: 1)
+        let hash = OpaqueSecret.hash(ofPresented: ticket.linkTicket)
+        let (binding, signingIn) = try await fixture.database.transaction { transaction in
+            // The bind waits behind the ticket's row, where it writes the same.
+            try await Self.keepRead(hash, showing: former, in: transaction)
+            let binding = Task { try await fixture.answer(toBinding: ticket, code).ticket }
+            try await transaction.awaitWaiters(1)
+            let signingIn = Task { try await fixture.ticket(.google("owner")) }
+            try await transaction.awaitWaiters(2)
+            _ = try await transaction.execute("DELETE FROM mailbox_tickets")
+            return (binding, signingIn)
+        }
+        _ = try await (binding.value, signingIn.value)
+        #expect(try await fixture.count("link_tickets WHERE ticket_hash = \(hash)") == 0)
+        #expect(try await fixture.count("mailbox_tickets") == 0)
+        try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
+        try await fixture.expectUntouched(former)
     }
 
     @Test func `a ticket that goes with another account of its person lives on by its mailbox no more`() async throws {

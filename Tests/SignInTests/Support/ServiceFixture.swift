@@ -107,7 +107,7 @@ extension ServiceFixture {
         try await database.transaction { transaction in
             try await change(transaction)
             let task = Task { try await call() }
-            try await transaction.awaitWaiter()
+            try await transaction.awaitWaiters()
             try await check(transaction)
             return task
         }

@@ -242,7 +242,7 @@ import Testing
                 FROM sessions WHERE identity_id = \(check.identityID) LIMIT 1
                 """)
             let ending = Task { try await storage.grants.noteDead(check, reason: "invalid_grant", by: .at(now)) }
-            try await signIn.awaitWaiter()
+            try await signIn.awaitWaiters()
             return ending
         }
         #expect(try await ending.value)
@@ -261,7 +261,7 @@ import Testing
             _ = try await move.execute(
                 "UPDATE identities SET account_id = \(other.account.id) WHERE identity_id = \(check.identityID)")
             let ending = Task { try await storage.grants.noteDead(check, reason: "invalid_grant", by: .at(now)) }
-            try await move.awaitWaiter()
+            try await move.awaitWaiters()
             return ending
         }
         #expect(try await !ending.value)

@@ -152,7 +152,7 @@ import Testing
                     WHERE chain_id = (SELECT chain_id FROM oauth_refresh_tokens WHERE token_hash = \(World.hash(1)))
                     """)
                 let alone = Task { Self.text(try await world.refresh(1, access: 1)) }
-                try await transaction.awaitWaiter()
+                try await transaction.awaitWaiters()
                 let amongOthers = Task { Self.text(try await world.refresh(1, access: 2)) }
                 try await concurrently(2...32) { number in
                     let outcome = try await world.refresh(number, access: 1)

@@ -83,7 +83,7 @@ private struct World: TestFixture {
         let ended = try await world.crowd.database.transaction { transaction in
             try await World.end(world.crowd.id(1), in: transaction)
             let alone = Task { try await world.refresh(1) }
-            try await transaction.awaitWaiter()
+            try await transaction.awaitWaiters()
             let amongOthers = Task { try await world.refresh(1) }
             let others = try await world.refreshAll(2..<60, seconds: 30)
             #expect(others.count == 58 && Set(others.values) == [["generation 2"]])

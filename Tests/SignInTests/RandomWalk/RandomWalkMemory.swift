@@ -87,6 +87,14 @@ final class WalkMemory: Sendable {
         }
     }
 
+    /// The ticket has opened a session: that of an identity by linking it.
+    func remember(_ signedIn: SignedIn, by ticket: String) {
+        if signedIn.identity == nil, read({ $0.mailboxes[ticket] }) == nil {
+            note(fault: "an identity's ticket has signed in without it")
+        }
+        remember(signedIn)
+    }
+
     func remember(_ required: LinkRequired) {
         state.withLock {
             $0.tickets.append(required.linkTicket, keeping: WalkMemory.kept / 2)

@@ -91,4 +91,16 @@ import Testing
             #expect(world.memory.takeReport().faults == ["a mailed code was accepted twice"])
         }
     }
+
+    @Test(.fixture { try await SignInFixture.withMail($0) })
+    func `a walk sees the ticket of an identity that signs in without it`() async throws {
+        let registered = try await fixture.register("kim@example.com")
+        let memory = WalkMemory()
+        memory.change { $0.mailboxes["of a mailbox"] = "kim@example.com" }
+        memory.remember(registered, by: "of a mailbox")
+        memory.remember(try await fixture.signUp(.google("kim")), by: "of an identity")
+        #expect(memory.takeReport().faults.isEmpty)
+        memory.remember(registered, by: "of an identity")
+        #expect(memory.takeReport().faults == ["an identity's ticket has signed in without it"])
+    }
 }

@@ -112,7 +112,7 @@ extension RandomWalker {
         try await spend(ticket) { walker in
             let created = try await walker.world.service.tickets.create(
                 linkTicket: ticket, name: .ofProvider, password: password, by: walker.call)
-            walker.world.memory.remember(created)
+            walker.world.memory.remember(created, by: ticket)
             return true
         }
         noteMailboxes(of: ticket, mailbox)
@@ -176,7 +176,7 @@ extension RandomWalker {
                 linkTicket: ticket, credential: credential, replacing: isReplacing, by: walker.call)
             switch answer {
             case .signedIn(let bound):
-                walker.world.memory.remember(bound)
+                walker.world.memory.remember(bound, by: ticket)
                 isBound = true
             case .linkRequired(let required):
                 if required.linkTicket != ticket { walker.world.memory.note(fault: "another ticket was answered") }

@@ -11,7 +11,8 @@ package final class Relay: Sendable {
     private let isDiscarding = Atomic(false)
     private let accepted = Atomic(0)
     private let discarded = Atomic(0)
-    private let sockets = Mutex<[Int32]>([])
+    /// Those that may be shut down. Each is closed under the lock: from then on its number may be another file's.
+    private let sockets: Mutex<Set<Int32>>
 
     /// - Parameters:
     ///   - socketDirectory: the directory of the server's socket.
@@ -19,7 +20,9 @@ package final class Relay: Sendable {
     ///   - port: a free one by default.
     package init(to socketDirectory: String, host: UInt8 = 1, port: UInt16 = 0) throws {
         destination = socketDirectory + "/.s.PGSQL.5432"
-        listener = try ListeningSocket(host: host, port: port)
+        let listener = try ListeningSocket(host: host, port: port)
+        self.listener = listener
+        sockets = Mutex([listener.descriptor])
         Thread { [self] in accept() }.start()
     }
 
@@ -37,21 +40,34 @@ package final class Relay: Sendable {
 
     /// Ends all connections and takes no more.
     package func stop() {
-        shutdown(listener.descriptor, Int32(SHUT_RDWR))
-        for socket in sockets.withLock(\.self) { shutdown(socket, Int32(SHUT_RDWR)) }
+        sockets.withLock { for socket in $0 { shutdown(socket, Int32(SHUT_RDWR)) } }
     }
 
     private func accept() {
+        var unserved: [Int32] = []
         while case let client = Glibc.accept(listener.descriptor, nil, nil), client >= 0 {
             accepted.add(1, ordering: .sequentiallyConsistent)
-            sockets.withLock { $0.append(client) }
+            sockets.withLock { _ = $0.insert(client) }
             // A connection that is accepted meanwhile has no server, also later.
-            guard !isDiscarding.load(ordering: .sequentiallyConsistent), let server = connect() else { continue }
-            sockets.withLock { $0.append(server) }
-            let isLost = Lost()
-            for (from, to) in [(client, server), (server, client)] {
-                Thread { [self] in pump(from, to, isLost) }.start()
+            guard !isDiscarding.load(ordering: .sequentiallyConsistent), let server = connect() else {
+                unserved.append(client)
+                continue
             }
+            sockets.withLock { _ = $0.insert(server) }
+            let pair = Pair()
+            for (from, to) in [(client, server), (server, client)] {
+                Thread { [self] in
+                    pump(from, to, pair)
+                    if pair.ended.add(1, ordering: .sequentiallyConsistent).newValue == 2 { close([client, server]) }
+                }.start()
+            }
+        }
+        close(unserved + [listener.descriptor])
+    }
+
+    private func close(_ ended: [Int32]) {
+        sockets.withLock { open in
+            for socket in ended where open.remove(socket) != nil { Glibc.close(socket) }
         }
     }
 
@@ -65,21 +81,28 @@ package final class Relay: Sendable {
                 Glibc.connect(server, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
             }
         }
-        return isConnected ? server : nil
+        guard isConnected else {
+            Glibc.close(server)
+            return nil
+        }
+        return server
     }
 
-    /// Whether bytes of a connection were discarded, which makes the rest of its stream useless.
-    private final class Lost: Sendable {
-        let flag = Atomic(false)
+    /// A connection, and its own to the server.
+    private final class Pair: Sendable {
+        /// Whether bytes were discarded, which makes the rest of the stream useless.
+        let isLost = Atomic(false)
+        /// The directions in which nothing is passed on any more.
+        let ended = Atomic(0)
     }
 
-    private func pump(_ from: Int32, _ to: Int32, _ lost: Lost) {
+    private func pump(_ from: Int32, _ to: Int32, _ pair: Pair) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while case let count = read(from, &buffer, buffer.count), count > 0 {
             if isDiscarding.load(ordering: .sequentiallyConsistent) {
-                lost.flag.store(true, ordering: .sequentiallyConsistent)
+                pair.isLost.store(true, ordering: .sequentiallyConsistent)
             }
-            guard !lost.flag.load(ordering: .sequentiallyConsistent) else {
+            guard !pair.isLost.load(ordering: .sequentiallyConsistent) else {
                 discarded.add(1, ordering: .sequentiallyConsistent)
                 continue
             }

@@ -16,7 +16,7 @@ package struct StoredSigningKey: Equatable, Sendable {
     package let sealedPrivateKey: [UInt8]
     package let createdAt: Timestamp
     /// When it begins to sign. It is published from its creation on.
-    package let signsFrom: Timestamp
+    package fileprivate(set) var signsFrom: Timestamp
     /// When the next key takes over; `nil` while there is none.
     package private(set) var signsUntil: Timestamp?
     /// Seconds: the longest lifetime of a token that any process signs with it. Each process raises it, if need be, as
@@ -131,6 +131,7 @@ package struct SigningKeyStore: Sendable {
     }
 
     /// Stores the next key, unless another one is scheduled, the one that signs is still young, or there are too many.
+    /// The first of all signs at once: no verifier has a key set that lacks it.
     ///
     /// - Parameters:
     ///   - keyRing: the ring that has sealed it. It has to open the key that signs; a next key that it doesn't open
@@ -153,6 +154,8 @@ package struct SigningKeyStore: Sendable {
             guard keys.count < SigningKeyStore.maximumKeys else {
                 return .tooMany(until: keys.compactMap(\.keptUntil).min())
             }
+            var key = key
+            if keys.isEmpty { key.signsFrom = key.createdAt }
             try await change.signingKeys.insert(key)
             try await change.signingKeys.record("scheduled")
             return .rotated(key)

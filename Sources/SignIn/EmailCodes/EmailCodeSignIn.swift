@@ -17,14 +17,19 @@ package struct EmailCodeSignIn: Sendable {
     /// Mails a code to the address, if an account has it: a new one, or the live one once more. What is mailed, if
     /// anything, shows in no answer.
     ///
-    /// - Parameter linkTicket: the ticket that a code for *bind* is going to be used with.
+    /// - Parameter linkTicket: the ticket that a code for *bind* is going to be used with. One of a mailbox takes none.
     package func mailCode(
         to email: String, for purpose: EmailCodePurpose, linkTicket: String? = nil, by call: Call
     ) async throws(SignInFailure) {
         guard call.origin.mailLanguage != nil else { throw .mailUnavailable }
         guard let address = EmailAddress.existing(email) else { throw .malformedEmail }
         var ticketHash: SecretHash?
-        if let linkTicket { ticketHash = try await tickets.open(linkTicket, by: call).hash }
+        if let linkTicket {
+            guard case .identity(let hash, _) = try await tickets.open(linkTicket, by: call) else {
+                throw .memberNotAllowed("linkTicket")
+            }
+            ticketHash = hash
+        }
         try await mailCode(to: address, for: purpose, ticketHash: ticketHash, by: call)
     }
 

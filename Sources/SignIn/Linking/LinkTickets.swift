@@ -23,14 +23,6 @@ struct LinkTickets: Sendable {
         return secret
     }
 
-    /// The ticket of a presented secret, if it can be spent.
-    func open(_ secret: String, by call: Call) async throws(SignInFailure) -> (hash: SecretHash, ticket: LinkTicket) {
-        guard let hash = OpaqueSecret.hash(ofPresented: secret),
-            let ticket = try await stored({ try await store.open(hash, by: call) })
-        else { throw .linkTicketExpired }
-        return (hash, ticket)
-    }
-
     /// A ticket of either kind.
     enum Opened {
         case identity(SecretHash, LinkTicket)
@@ -38,7 +30,7 @@ struct LinkTickets: Sendable {
     }
 
     /// The ticket of either kind that a presented secret stands for, if it can be spent.
-    func openAny(_ secret: String, by call: Call) async throws(SignInFailure) -> Opened {
+    func open(_ secret: String, by call: Call) async throws(SignInFailure) -> Opened {
         guard let hash = OpaqueSecret.hash(ofPresented: secret) else { throw .linkTicketExpired }
         if let ticket = try await stored({ try await store.open(hash, by: call) }) { return .identity(hash, ticket) }
         if let opened = try await stored({ try await mailboxes.open(hash, by: call) }) {

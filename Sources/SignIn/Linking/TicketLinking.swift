@@ -32,7 +32,7 @@ package struct TicketLinking: Sendable {
         linkTicket: String, name: NewAccountName, password: String? = nil, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         try await metrics.links.counting(.create, as: .linked) { () throws(SignInFailure) in
-            switch try await tickets.openAny(linkTicket, by: call) {
+            switch try await tickets.open(linkTicket, by: call) {
             case .identity(let hash, let ticket):
                 guard password == nil else { throw .memberNotAllowed("password") }
                 return try await createAccount(for: ticket, hash, name: name, by: call)
@@ -89,7 +89,7 @@ package struct TicketLinking: Sendable {
     ) async throws(SignInFailure) -> SignInAnswer {
         try await metrics.links.counting(.bind, as: \.linkOutcomeLabel) { () throws(SignInFailure) in
             // The ticket first: it is cheap to check, a password is not.
-            switch try await tickets.openAny(linkTicket, by: call) {
+            switch try await tickets.open(linkTicket, by: call) {
             case .identity(let hash, let ticket):
                 do throws(SignInFailure) {
                     return .signedIn(

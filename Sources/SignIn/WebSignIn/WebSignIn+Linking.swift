@@ -148,7 +148,7 @@ extension WebSignIn {
 
     /// What the person of a ticket has to choose, as of now. What it shows of an account is kept as shown.
     func linkRequired(_ ticket: String, by call: Call) async throws(SignInFailure) -> LinkRequired {
-        switch try await tickets.openAny(ticket, by: call) {
+        switch try await tickets.open(ticket, by: call) {
         case .identity(let hash, let opened):
             let shown = try await self.shown(by: opened)
             if let account = shown.account, shown.view == .identities, opened.shownHolder?.covers(account) != true {

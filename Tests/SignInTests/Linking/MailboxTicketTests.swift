@@ -101,7 +101,7 @@ import Testing
             await expectFailure(.memberNotAllowed("linkTicket")) { try await fixture.bind(ticket, credential) }
         }
         // Nor is a code mailed for it.
-        try await expectFailure("linkTicketExpired") {
+        await expectFailure(.memberNotAllowed("linkTicket")) {
             try await fixture.mailCode(.bind, to: "kim@example.com", for: ticket)
         }
         try await fixture.expectUntouched(former)

@@ -1,6 +1,6 @@
 package import Accounts
 
-/// The secret of a cookie: 32 random bytes, base64url at the browser, SHA-256 in the database.
+/// The secret of a cookie: 32 bytes that can't be guessed, base64url at the browser, SHA-256 in the database.
 ///
 /// - Parameter Cookie: which one, so that one is never taken for another.
 package struct CookieSecret<Cookie>: Sendable {
@@ -16,10 +16,9 @@ extension CookieSecret {
         self.init(text: text, hash: hash)
     }
 
-    package static func fresh() throws(SignInFailure) -> CookieSecret {
-        let secret = try OpaqueSecret.fresh()
-        return CookieSecret(text: secret.text, hash: secret.hash)
-    }
+    init(_ secret: OpaqueSecret) { self.init(text: secret.text, hash: secret.hash) }
+
+    package static func fresh() throws(SignInFailure) -> CookieSecret { CookieSecret(try OpaqueSecret.fresh()) }
 }
 
 /// `csn_browser`: binds a flow to the browser that opened it.

@@ -1,16 +1,26 @@
-import Accounts
+package import Accounts
 package import KeyRing
 import OpenSSL
 
-/// The codes that apps, and clients of the OAuth server, get for what people post on our own pages.
+/// What apps, clients of the OAuth server and browsers get for what people post on our own pages: a code, or a cookie.
 ///
 /// One is derived from the form, the browser's cookie and the key ring's `codes` subkey: the same form of the same browser has
 /// the same code, though the database has no more of it than the SHA-256.
 package struct WebCodes: Sendable {
     /// Who gets a code. No text that is derived from begins as that of another use of the subkey.
-    package enum Recipient: String, Sendable {
-        case app = "countersign web code 1"
-        case client = "countersign oauth code 1"
+    package enum Recipient: Sendable {
+        case app
+        case client
+        /// The code is the cookie of this session; each has another, so that one that has ended never comes again.
+        case browser(SessionID)
+
+        fileprivate var domain: String {
+            switch self {
+            case .app: "countersign web code 1"
+            case .client: "countersign oauth code 1"
+            case .browser(let session): "countersign web session 1 \(session)"
+            }
+        }
     }
 
     private let recipient: Recipient
@@ -20,6 +30,9 @@ package struct WebCodes: Sendable {
         self.recipient = recipient
         self.keyRing = keyRing
     }
+
+    /// Those for another recipient.
+    func sent(to recipient: Recipient) -> WebCodes { WebCodes(for: recipient, keyRing: keyRing) }
 
     /// The code of what the browser posts; a random one where it posts nothing.
     package func code(in reference: FlowReference) throws(SignInFailure) -> OpaqueSecret {
@@ -42,8 +55,8 @@ package struct WebCodes: Sendable {
     private func code(
         of form: [UInt8], in reference: FlowReference, under subkey: KeyRing.Subkey
     ) throws(SignInFailure) -> OpaqueSecret {
-        // The form is last: before it are an id and a cookie, which have no blank in them.
-        let message = Array("\(recipient.rawValue) \(reference.id) \(reference.browser.text) ".utf8) + form
+        // The form is last: before it are ids and a cookie, which have no blank in them.
+        let message = Array("\(recipient.domain) \(reference.id) \(reference.browser.text) ".utf8) + form
         do {
             return OpaqueSecret(bytes: try HMACSHA256.authenticationCode(for: message, key: subkey.bytes).bytes)
         } catch {

@@ -1,5 +1,6 @@
 package import Accounts
 import Logging
+import OpenSSL
 import Storage
 
 /// The sessions of browsers on our own pages: sessions as any other, named by a cookie and by no token.
@@ -8,12 +9,10 @@ package struct WebSessions: Sendable {
     package let sessions: Sessions
 
     /// Makes a session that was just opened one of a browser.
-    func open(_ id: SessionID, by call: Call) async throws(SignInFailure) -> WebSessionSecret {
-        let secret = try WebSessionSecret.fresh()
+    func open(_ id: SessionID, _ secret: WebSessionSecret, by call: Call) async throws(SignInFailure) {
         guard try await stored({ try await store.open(secret.hash, for: id, by: call) }) else {
             throw .invalidSession
         }
-        return secret
     }
 
     /// The live session of a cookie, with its active account. Asking uses it.
@@ -46,7 +45,10 @@ package struct WebSessions: Sendable {
 
     /// Ends the session that a browser had before it signed in again: nothing names it any more. The new one is open, and is
     /// not lost where this fails: the one before ends by itself, unused.
-    package func replace(_ secret: WebSessionSecret?, by call: Call) async {
+    ///
+    /// - Parameter new: the browser has it already where it sends the form of the sign-in once more.
+    package func replace(_ secret: WebSessionSecret?, with new: WebSessionSecret, by call: Call) async {
+        if let secret, constantTimeEquals(secret.hash.bytes, new.hash.bytes) { return }
         do throws(SignInFailure) {
             try await end(secret, by: call)
         } catch {

@@ -47,7 +47,7 @@ extension WebSignIn {
             try await store.take(reference.id, of: reference.browser.hash, for: person, code: code?.new, by: call)
         }
         guard let taken else { throw .webFlowExpired }
-        return try await goOn(in: taken, for: person, code?.secret, by: call)
+        return try await goOn(in: taken, for: person, code?.secret, answering: reference, by: call)
     }
 
     /// The code with which a flow that ends at an app is taken for its person; `nil` for one that ends here.
@@ -61,16 +61,17 @@ extension WebSignIn {
 
     /// - Parameter code: with which the flow was taken.
     func goOn(
-        in flow: StoredWebFlow, for person: ProvenPerson, _ code: OpaqueSecret?, by call: Call
+        in flow: StoredWebFlow, for person: ProvenPerson, _ code: OpaqueSecret?, answering reference: FlowReference,
+        by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        guard let code else { return try await settle(flow, person, by: call) }
+        guard let code else { return try await settle(flow, person, answering: reference, by: call) }
         return .returned(try appReturn(.code(code.text), of: flow))
     }
 
     // MARK: A form that comes twice
 
-    /// Takes a form that may end the flow at its app. Who clicks twice sends it twice, and sees the answer to the second alone:
-    /// as long as the code waits for the app that is the answer to the first.
+    /// Takes a form that may end the flow. Who clicks twice sends it twice, and sees the answer to the second alone: as
+    /// long as the code waits for the app, or the browser's session is live, that is the answer to the first.
     func takingForm(
         _ step: WebStepCounters.Step, in reference: FlowReference, by call: Call,
         _ take: () async throws(SignInFailure) -> WebStep
@@ -80,28 +81,56 @@ extension WebSignIn {
                 return try await take()
             } catch {
                 switch error {
-                // A registration's code is spent by the first.
-                case .webFlowExpired, .invalidCredentials:
-                    guard let before = try await answer(toFormOf: reference, by: call) else { throw error }
-                    return .returned(before)
+                // A mailed code is spent by the first, and so is a ticket.
+                case .webFlowExpired, .invalidCredentials, .linkTicketExpired:
+                    guard let before = try await answer(toFormOf: reference, after: error, by: call) else {
+                        throw error
+                    }
+                    return before
                 default: throw error
                 }
             }
         }
     }
 
-    /// What the same form of the browser was answered with before.
-    private func answer(toFormOf reference: FlowReference, by call: Call) async throws(SignInFailure) -> AppReturn? {
-        guard reference.form != nil,
-            let (flow, hash) = try await stored({
-                try await store.coded(reference.id, of: reference.browser.hash, by: call)
-            })
-        else { return nil }
-        let code = try await codeAgain(in: reference, from: codes, by: call) {
+    /// What the same form of the browser was answered with before. An answer that is under way is waited for: it takes
+    /// several statements to open a session and to end its flow.
+    ///
+    /// - Parameter refusal: of the form that came once more.
+    private func answer(
+        toFormOf reference: FlowReference, after refusal: SignInFailure, by call: Call
+    ) async throws(SignInFailure) -> WebStep? {
+        guard reference.form != nil else { return nil }
+        let deadline = ContinuousClock.now + Self.answerLimit
+        while let answered = try await stored({
+            try await store.answered(reference.id, of: reference.browser.hash, by: call)
+        }) {
+            if let answer = answered.answer {
+                return try await self.answer(answer, in: answered.flow, toFormOf: reference, by: call)
+            }
+            guard refusal.leavesAnswer(to: answered.flow), ContinuousClock.now < deadline,
+                (try? await Task.sleep(for: .milliseconds(100))) != nil
+            else { return nil }
+        }
+        return nil
+    }
+
+    private func answer(
+        _ answer: AnsweredWebFlow.Answer, in flow: StoredWebFlow, toFormOf reference: FlowReference, by call: Call
+    ) async throws(SignInFailure) -> WebStep? {
+        let (recipient, hash): (WebCodes.Recipient, SecretHash) =
+            switch answer {
+            case .code(let hash): (.app, hash)
+            case .session(let id, let hash): (.browser(id), hash)
+            }
+        let code = try await codeAgain(in: reference, from: codes.sent(to: recipient), by: call) {
             constantTimeEquals($0.hash.bytes, hash.bytes)
         }
         guard let code else { return nil }
-        return try appReturn(.code(code.text), of: flow)
+        switch answer {
+        case .code: return .returned(try appReturn(.code(code.text), of: flow))
+        case .session: return .signedIn(try await page(of: flow, by: call), WebSessionSecret(code))
+        }
     }
 
     /// The code that the same form of the browser has got before, if it still waits. Any other form counts as a guess: with the
@@ -115,5 +144,19 @@ extension WebSignIn {
         guard let code = try codes.code(in: reference, where: waits) else { return nil }
         await limits.putBackNetworks(.guessPerNetwork, by: call)
         return code
+    }
+
+    /// How long an answer is waited for that is under way.
+    private static let answerLimit = Duration.seconds(2)
+}
+
+extension SignInFailure {
+    /// Whether it may be another request that has refused a form of the flow, and that will have its answer.
+    fileprivate func leavesAnswer(to flow: StoredWebFlow) -> Bool {
+        switch flow.status {
+        case .verifying: true
+        case .linking: if case .linkTicketExpired = self { true } else { false }
+        default: false
+        }
     }
 }

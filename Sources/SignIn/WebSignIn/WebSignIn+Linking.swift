@@ -10,11 +10,11 @@ extension WebSignIn {
     package func create(
         in reference: FlowReference, displayName: DisplayName?, password: String? = nil, by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
+        try await takingForm(.link, in: reference, by: call) { () throws(SignInFailure) in
             let (flow, ticket) = try await readLinking(reference, by: call)
             let signedIn = try await linking.create(
                 linkTicket: ticket, name: .typed(displayName), password: password, by: call)
-            return try await enter(flow, signedIn, by: call)
+            return try await enter(flow, signedIn, answering: reference, by: call)
         }
     }
 
@@ -22,13 +22,13 @@ extension WebSignIn {
     package func bind(
         in reference: FlowReference, credential: BindCredential, replacing: Bool = false, by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
+        try await takingForm(.link, in: reference, by: call) { () throws(SignInFailure) in
             let (flow, ticket) = try await readLinking(reference, by: call)
             // Who clicks twice has seen the account that the first click leads to as little as before.
             let answer = try await linking.bind(
                 linkTicket: ticket, credential: credential, replacing: replacing, asking: true, by: call)
             switch answer {
-            case .signedIn(let signedIn): return try await enter(flow, signedIn, by: call)
+            case .signedIn(let signedIn): return try await enter(flow, signedIn, answering: reference, by: call)
             case .linkRequired(let link): return .confirm(try await page(of: flow, link: link, by: call))
             }
         }

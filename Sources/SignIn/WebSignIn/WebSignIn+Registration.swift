@@ -75,7 +75,7 @@ extension WebSignIn {
                 }
             }
             guard let taken else { throw .webFlowExpired }
-            return try await goOn(in: taken.flow, for: taken.person, code?.secret, by: call)
+            return try await goOn(in: taken.flow, for: taken.person, code?.secret, answering: reference, by: call)
         }
     }
 
@@ -96,7 +96,7 @@ extension WebSignIn {
     package func resetPassword(
         email: String, code: String, newPassword: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
+        try await takingForm(.emailCode, in: reference, by: call) { () throws(SignInFailure) in
             let flow = try await readOpenForMail(reference, by: call)
             guard flow.kind == .account else {
                 try await emailCodes.resetPassword(email: email, code: code, newPassword: newPassword, by: call)
@@ -113,7 +113,7 @@ extension WebSignIn {
                 }
             }
             guard let taken else { throw .webFlowExpired }
-            return try await settle(taken.flow, taken.person, by: call)
+            return try await settle(taken.flow, taken.person, answering: reference, by: call)
         }
     }
 

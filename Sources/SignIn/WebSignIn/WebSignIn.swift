@@ -282,12 +282,16 @@ package final class WebSignIn: Sendable {
     /// Ends the flow of a proven person: at its app, with a code, or here. Where that fails it ends all the same, and the app or
     /// the client hears of it.
     ///
-    /// - Parameter flow: is being verified.
-    func settle(_ flow: StoredWebFlow, _ person: ProvenPerson, by call: Call) async throws(SignInFailure) -> WebStep {
+    /// - Parameters:
+    ///   - flow: is being verified.
+    ///   - reference: with the form that has proven the person, if one has.
+    func settle(
+        _ flow: StoredWebFlow, _ person: ProvenPerson, answering reference: FlowReference? = nil, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
         do throws(SignInFailure) {
             switch flow.kind {
             case .app: return try await handOver(person, of: flow, by: call)
-            case .account, .oauth: return try await enter(flow, person, by: call)
+            case .account, .oauth: return try await enter(flow, person, answering: reference, by: call)
             }
         } catch {
             switch error {
@@ -327,25 +331,36 @@ package final class WebSignIn: Sendable {
 
     /// Decides on the account of a person whose flow ends here.
     private func enter(
-        _ flow: StoredWebFlow, _ person: ProvenPerson, by call: Call
+        _ flow: StoredWebFlow, _ person: ProvenPerson, answering reference: FlowReference?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         // The way of such a flow is that to the provider alone.
         guard flow.errand?.session == nil else { throw .webFlowExpired }
         switch try await persons.signIn(person, by: call) {
-        case .signedIn(let signedIn): return try await enter(flow, signedIn, by: call)
+        case .signedIn(let signedIn): return try await enter(flow, signedIn, answering: reference, by: call)
         case .linkRequired(let link): return try await choose(flow, link, by: call)
         }
     }
 
     /// Opens the browser's session.
-    func enter(_ flow: StoredWebFlow, _ signedIn: SignedIn, by call: Call) async throws(SignInFailure) -> WebStep {
-        let secret = try await sessions.open(signedIn.session.id, by: call)
+    ///
+    /// - Parameter reference: with the form that it is the answer to, if it is to one.
+    func enter(
+        _ flow: StoredWebFlow, _ signedIn: SignedIn, answering reference: FlowReference? = nil, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        let id = signedIn.session.id
+        let secret: WebSessionSecret =
+            if let reference {
+                WebSessionSecret(try codes.sent(to: .browser(id)).code(in: reference))
+            } else {
+                try .fresh()
+            }
+        try await sessions.open(id, secret, by: call)
         guard flow.kind == .oauth else {
-            try await end(flow, as: .spent)
+            try await end(flow, as: .spent, in: id)
             return .signedIn(try await page(of: flow, as: .spent, by: call), secret)
         }
         // The person has yet to consent, and may still take another account.
-        try await stored { try await store.reopen(flow.id, by: call) }
+        try await stored { try await store.reopen(flow.id, in: id, by: call) }
         return .signedIn(try await page(of: flow, as: .new, by: call), secret)
     }
 
@@ -357,8 +372,11 @@ package final class WebSignIn: Sendable {
         return .link(try await page(of: flow, as: .linking, link: link, by: call))
     }
 
-    func end(_ flow: StoredWebFlow, as status: WebFlowStatus) async throws(SignInFailure) {
-        try await stored { try await store.end(flow.id, as: status) }
+    /// - Parameter session: the browser's, if the flow has opened it.
+    func end(
+        _ flow: StoredWebFlow, as status: WebFlowStatus, in session: SessionID? = nil
+    ) async throws(SignInFailure) {
+        try await stored { try await store.end(flow.id, as: status, in: session) }
     }
 
     /// Notes why a browser or an app was refused. It is never answered.

@@ -1,5 +1,19 @@
 package import Accounts
-package import Postgres
+import Postgres
+
+/// A flow, and what a form of its browser has come to in it.
+package struct AnsweredWebFlow: Sendable {
+    package enum Answer: Sendable {
+        /// The hash of the code that waits for the app.
+        case code(SecretHash)
+        /// A live session, and the hash of its cookie.
+        case session(SessionID, cookie: SecretHash)
+    }
+
+    package let flow: StoredWebFlow
+    /// `nil` for what is not there yet, or is over.
+    package let answer: Answer?
+}
 
 /// What people prove on our own page. What it changes, the flow that it takes and the code for the app are one transaction:
 /// where a part of it fails nothing was spent, and no other request finds the flow in between.
@@ -53,20 +67,34 @@ extension WebFlowStore {
         }
     }
 
-    /// A flow whose person is kept for a code that waits for the app, and the code's hash.
-    package func coded(
-        _ id: WebFlowID, of browser: SecretHash, by call: Call
-    ) async throws(PostgresError) -> (flow: StoredWebFlow, codeHash: SecretHash)? {
-        try await database.query(
+    /// A flow that has not expired, and what a form has come to in it. A client's flow that is over has come to the consent.
+    package func answered(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> AnsweredWebFlow? {
+        let rows = try await database.query(
             """
-            SELECT \(WebFlowStore.columns), f.code_hash
+            SELECT \(WebFlowStore.columns),
+                CASE WHEN f.status = 'coded' AND f.code_expires_at > \(call.now) THEN f.code_hash END,
+                w.session_id, w.session_hash
             FROM web_flows f
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.status = 'coded'
-                AND f.code_expires_at > \(call.now)
+            LEFT JOIN sessions s ON s.session_id = f.made_session_id AND s.ended_at IS NULL
+                AND s.expires_at > \(call.now) AND f.status = CASE f.kind WHEN 'oauth' THEN 'new' ELSE 'spent' END
+            LEFT JOIN web_sessions w ON w.session_id = s.session_id
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now)
             """
         ) { row throws(PostgresError) in
-            (flow: try WebFlowRow(row).plain, codeHash: try SecretHash(from: row[WebFlowStore.columnCount]))
-        }.first
+            let first = WebFlowStore.columnCount
+            return (
+                try WebFlowRow(row), try SecretHash?(from: row[first]), try SessionID?(from: row[first + 1]),
+                try SecretHash?(from: row[first + 2])
+            )
+        }
+        guard let (row, code, session, cookie) = rows.first else { return nil }
+        var answer: AnsweredWebFlow.Answer?
+        if let code {
+            answer = .code(code)
+        } else if let session, let cookie {
+            answer = .session(session, cookie: cookie)
+        }
+        return AnsweredWebFlow(flow: try row.flow(seal), answer: answer)
     }
 
     private func take(_ id: WebFlowID, of browser: SecretHash, in change: Change) async throws -> StoredWebFlow? {

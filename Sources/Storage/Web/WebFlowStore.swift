@@ -241,11 +241,13 @@ package struct WebFlowStore: Sendable {
     }
 
     /// Lets the person of a flow that goes on here after the sign-in choose once more how to sign in.
-    package func reopen(_ id: WebFlowID, by call: Call) async throws(PostgresError) {
+    ///
+    /// - Parameter session: the browser's, if the flow has opened it.
+    package func reopen(_ id: WebFlowID, in session: SessionID? = nil, by call: Call) async throws(PostgresError) {
         _ = try await database.execute(
             """
             UPDATE web_flows f
-            SET status = 'new', \(WebFlowStore.erasingProviderStep), sealed_ticket = NULL,
+            SET status = 'new', \(WebFlowStore.erasingProviderStep), sealed_ticket = NULL, made_session_id = \(session),
                 expires_at = GREATEST(f.expires_at, \(call.now.advanced(bySeconds: Lifetimes.webFlowSeconds)))
             WHERE f.flow_id = \(id) AND f.status IN ('verifying', 'linking')
             """)
@@ -284,11 +286,15 @@ package struct WebFlowStore: Sendable {
     }
 
     /// Ends a flow that needs no code: it is over here, or has failed.
-    package func end(_ id: WebFlowID, as status: WebFlowStatus) async throws(PostgresError) {
+    ///
+    /// - Parameter session: the browser's, if the flow has opened it.
+    package func end(
+        _ id: WebFlowID, as status: WebFlowStatus, in session: SessionID? = nil
+    ) async throws(PostgresError) {
         _ = try await database.execute(
             """
             UPDATE web_flows f
-            SET status = \(status.rawValue), \(WebFlowStore.erasingAll)
+            SET status = \(status.rawValue), \(WebFlowStore.erasingAll), made_session_id = \(session)
             WHERE f.flow_id = \(id) AND f.status IN ('verifying', 'linking')
             """)
     }

@@ -172,7 +172,7 @@ extension WebAPI {
             if case .refused(let failure)? = reason { response.problem = failure.problem }
             return response
         case .signedIn(let flow, let secret):
-            await signIn.sessions.replace(cookies.session(of: request), by: call(of: request))
+            await signIn.sessions.replace(cookies.session(of: request), with: secret, by: call(of: request))
             return redirect(to: flow.continuation, flow: flow).setting(cookies.cookie(secret))
         case .linked(let provider, let languages):
             let page = "\(AccountPath.account)?linked=\(provider.rawValue)"

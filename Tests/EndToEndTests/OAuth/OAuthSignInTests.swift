@@ -128,6 +128,30 @@ import Testing
         #expect(try await browser.open(WebWorld.publicURL + target).html.text.contains("Create"))
     }
 
+    @Test func `a mailed code that is sent twice leads to the consent, in the one session`() async throws {
+        let client = try await world.linkingClient()
+        let email = "twice-mailed@own.example"
+        let device = try SignedInDevice(try await world.register(email), status: 201)
+        try await world.verify(email, bearer: device.bearer)
+        let browser = world.browser()
+        let (page, form) = try await world.screen(
+            "/web/email-code", from: try await browser.open(client.url()), browser)
+        let sent = try await browser.submit(form, on: page, typed: ["email": email])
+        let code = try await world.code(2, mailedTo: email)
+        let consent = try await browser.clickTwice {
+            try await browser.submit("/web/email-code", on: sent, typed: ["code": code], following: $0)
+        }
+        consent.expecting(200)
+        #expect(consent.answer.body.contains(email), "\(consent.answer.text)")
+        #expect(try await world.decision("allow", on: consent, browser)["code"] != nil)
+        // Another code is none still.
+        let other = world.browser()
+        let late = try await other.open(client.url())
+        let (asked, again) = try await world.screen("/web/email-code", from: late, other)
+        let typed = try await other.submit(again, on: asked, typed: ["email": email])
+        try await other.submit("/web/email-code", on: typed, typed: ["code": code]).expecting(401)
+    }
+
     @Test(arguments: [("55P03", "temporarily_unavailable"), ("P0001", "server_error")])
     func `a session that can't be stored ends the flow at the client, which may ask again`(
         state: String, error: String

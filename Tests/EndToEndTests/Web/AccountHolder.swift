@@ -37,6 +37,16 @@ extension Browser {
         return try await submit(form, on: page, typed: ["email": email, "password": World.password])
     }
 
+    /// Sends a form as who clicks twice does: the browser drops the answer to the first, with its cookies.
+    ///
+    /// - Parameter send: sends it; given is whether redirects are followed.
+    func clickTwice(_ send: (Bool) async throws -> Page) async throws -> Page {
+        let before = cookies(of: WebWorld.publicURL)
+        _ = try await send(false)
+        set(before, of: WebWorld.publicURL)
+        return try await send(true)
+    }
+
     /// Follows the link to a page, which is on the page.
     func press(_ target: String, on page: Page) async throws -> Page {
         let link = try #require(page.html.links.first { $0.target == target }, "\(page.answer.body)")

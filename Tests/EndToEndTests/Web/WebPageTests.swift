@@ -225,6 +225,60 @@ import Testing
         #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
     }
 
+    @Test func `who clicks twice is signed in to the account all the same, unless they signed out since`()
+        async throws
+    {
+        let email = "twice-here@example.com"
+        try await world.claim(email)
+        let browser = world.browser()
+        let chooser = try await browser.openAccount()
+        let before = browser.cookies(of: WebWorld.publicURL)
+        func send(_ following: Bool) async throws -> Browser.Page {
+            try await browser.submit(
+                "/web/password", on: chooser, typed: ["email": email, "password": World.heldPassword],
+                following: following)
+        }
+        let account = try await browser.clickTwice(send).expecting(200)
+        #expect(account.url == AccountHolder.url)
+        let session = try #require(browser.session)
+        let sessions = try await world.count(
+            """
+            SELECT count(*) FROM web_sessions w JOIN sessions s USING (session_id) JOIN accounts a USING (account_id)
+            WHERE a.email = \(email)
+            """)
+        #expect(sessions == 1)
+        // Once more, of a browser that has the cookie by now.
+        let again = try await send(true).expecting(200)
+        #expect(again.url == AccountHolder.url && browser.session == session)
+        try await browser.submit("/web/sign-out", on: again).expecting(200)
+        browser.set(before, of: WebWorld.publicURL)
+        let over = try await send(true).expecting(400)
+        #expect(over.html.title.hasPrefix("This sign-in is over"), "\(over.answer.text)")
+        #expect(browser.session == nil)
+    }
+
+    @Test func `who clicks twice on a mailed code, or to create an account, is signed in to it`() async throws {
+        let email = "twice-mailed@example.com"
+        try await world.claim(email)
+        let reader = world.browser()
+        let (page, form) = try await world.screen("/web/email-code", from: try await reader.openAccount(), reader)
+        let sent = try await reader.submit(form, on: page, typed: ["email": email])
+        let code = try await world.code(1, mailedTo: email)
+        let entered = try await reader.clickTwice {
+            try await reader.submit("/web/email-code", on: sent, typed: ["code": code], following: $0)
+        }
+        try await world.newPerson("twice-new", email: "twice-new@example.com")
+        let newcomer = world.browser()
+        let create = try await world.signIn("twice-new", with: .google, in: newcomer)
+        let made = try await newcomer.clickTwice {
+            try await newcomer.submit("/web/link/create", on: create, following: $0)
+        }
+        for (account, email) in [(entered, email), (made, "twice-new@example.com")] {
+            account.expecting(200)
+            #expect(account.url == AccountHolder.url && account.html.text.contains(email), "\(account.answer.text)")
+        }
+    }
+
     @Test func `a browser that takes no cookies hears so, and begins again at the account alone`() async throws {
         for (url, leadsBack) in [(try AppAttempt().url(), false), (WebWorld.publicURL + "/web/account", true)] {
             let opened = try await world.browser().open(url, following: false)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SignIn
 
-/// A form that ends a flow at its app, and that the browser sends more than once.
+/// A form that ends a flow, at its app or here, and that the browser sends more than once.
 @Suite(.fixture(WebFixture.self)) struct WebFormTests {
     var fixture: WebFixture { .current }
 
@@ -89,6 +89,100 @@ import Testing
         #expect(try await fixture.count("accounts") == 1)
     }
 
+    // MARK: A flow that ends here
+
+    @Test func `the same form opens the same session while that is live, and no other form or browser does`()
+        async throws
+    {
+        try await fixture.register(Self.email)
+        let flow = try await fixture.openAccountFlow()
+        let form = Self.reference(flow, in: fixture)
+        let cookie = try await Self.signIn(form, in: fixture).cookie
+        #expect(try await fixture.base.tables(holding: cookie.text) == [])
+        guard case .signedIn(let page, let again) = try await Self.signIn(form, in: fixture) else {
+            throw SignInFixture.Unexpected.linkRequired
+        }
+        #expect(again.text == cookie.text && page.id == flow.id && page.status == .spent)
+        for other in [
+            Self.reference(flow, posting: "another form", in: fixture), fixture.reference(flow),
+            FlowReference(id: flow.id, browser: try .fresh(), form: form.form),
+        ] {
+            try await expectFailure("webFlowExpired") { try await Self.signIn(other, in: fixture) }
+        }
+        #expect(try await fixture.count("web_sessions") == 1)
+        try await fixture.web.sessions.end(cookie, by: fixture.call)
+        try await expectFailure("webFlowExpired") { try await Self.signIn(form, in: fixture) }
+        #expect(try await fixture.count("web_sessions") == 1)
+    }
+
+    @Test func `a session that is used on is opened by no form when its flow would have expired`() async throws {
+        try await fixture.register(Self.email)
+        let form = Self.reference(try await fixture.openAccountFlow(), in: fixture)
+        let cookie = try await Self.signIn(form, in: fixture).cookie
+        try await fixture.base.advance(by: 599)
+        #expect(try await fixture.session(cookie) != nil)
+        #expect(try await Self.signIn(form, in: fixture).cookie.text == cookie.text)
+        try await fixture.base.advance(by: 1)
+        try await expectFailure("webFlowExpired") { try await Self.signIn(form, in: fixture) }
+        #expect(try await fixture.session(cookie) != nil)
+    }
+
+    @Test func `a browser that sends its form once more keeps the session that it has`() async throws {
+        try await fixture.register(Self.email)
+        let form = Self.reference(try await fixture.openAccountFlow(), in: fixture)
+        let cookie = try await Self.signIn(form, in: fixture).cookie
+        let again = try await Self.signIn(form, in: fixture).cookie
+        await fixture.web.sessions.replace(cookie, with: again, by: fixture.call)
+        #expect(try await fixture.session(cookie) != nil)
+    }
+
+    enum Entry: CaseIterable, Sendable { case password, emailCode, registration, reset, create, bind }
+
+    @Test(arguments: Entry.allCases) func `of several at once that sign in here each opens the one session`(
+        entry: Entry
+    ) async throws {
+        let fixture = self.fixture
+        let flow = try await fixture.openAccountFlow()
+        let form = Self.reference(flow, in: fixture)
+        if entry != .registration { try await fixture.register(Self.email) }
+        let send: @Sendable () async throws -> WebStep
+        switch entry {
+        case .password: send = { try await Self.signIn(form, in: fixture) }
+        case .emailCode:
+            try await fixture.web.mailCode(to: Self.email, in: form, by: fixture.call)
+            let digits = try await fixture.mailedCode(.signIn, to: Self.email)
+            send = {
+                try await fixture.web.emailCode(email: Self.email, code: digits, in: form, by: fixture.call)
+            }
+        case .registration:
+            try await fixture.web.register(
+                email: Self.email, password: SignInFixture.password, displayName: nil, in: form, by: fixture.call)
+            let digits = try await fixture.mailedCode(.register, to: Self.email)
+            send = { try await fixture.web.confirmRegistration(code: digits, in: form, by: fixture.call) }
+        case .reset:
+            try await fixture.web.mailResetCode(to: Self.email, in: form, by: fixture.call)
+            let digits = try await fixture.mailedCode(.resetPassword, to: Self.email)
+            send = {
+                try await fixture.web.resetPassword(
+                    email: Self.email, code: digits, newPassword: "another good password", in: form, by: fixture.call)
+            }
+        case .create:
+            _ = try await fixture.sign(in: flow, at: .google).link
+            send = { try await fixture.web.create(in: form, displayName: nil, by: fixture.call) }
+        case .bind:
+            _ = try await fixture.sign(in: flow, at: .google).link
+            let credential = BindCredential.password(email: Self.email, password: SignInFixture.password)
+            send = { try await fixture.web.bind(in: form, credential: credential, by: fixture.call) }
+        }
+        let cookies = try await concurrently(0..<4) { _ in try await send().cookie.text }
+        #expect(Set(cookies).count == 1)
+        let last = try await send().cookie
+        #expect(last.text == cookies.first)
+        #expect(try await fixture.session(last) != nil)
+        #expect(try await fixture.count("web_sessions") == 1)
+        #expect(try await fixture.status(flow) == "spent")
+    }
+
     @Test(.noFixture(WebFixture.self)) func `what was typed can't be guessed by other forms without end`() async throws
     {
         try await WebFixture.run {
@@ -129,8 +223,10 @@ import Testing
         #expect(try ring(("k2", 8)).code(in: reference, where: isIt) == nil)
         let another = FlowReference(id: id, browser: browser, form: Array("form ".utf8))
         #expect(try rotated.code(in: another, where: isIt) == nil)
-        // A client's is another one.
-        let ofClient = WebCodes(for: .client, keyRing: try SignInFixture.makeKeyRing(lines: [("k1", 7)]))
-        #expect(try ofClient.code(in: reference).text != code.text)
+        // A client's is another one, and so is the cookie of each session.
+        let (first, second) = (SessionID(now: Timestamp(seconds: 0)), SessionID(now: Timestamp(seconds: 0)))
+        let recipients: [WebCodes.Recipient] = [.app, .client, .browser(first), .browser(second)]
+        let texts = try recipients.map { try rotated.sent(to: $0).code(in: reference).text }
+        #expect(Set(texts).count == 4)
     }
 }

@@ -49,18 +49,7 @@ package struct AccountSettings: Sendable {
             throw .missingCredential("currentPassword")
         }
         try PasswordPolicy.require(newPassword, for: account.email)
-        if let current {
-            try await limits.guessingPassword(
-                of: account.email?.text ?? "\(account.id)", with: account.email,
-                in: account.email == nil ? account.id : nil, guesser: .session(session.id), by: call
-            ) { _ throws(SignInFailure) in
-                true
-            } _: { () throws(SignInFailure) in
-                guard try await hasher.verify(current, against: old, in: account.id, by: call) else {
-                    throw .invalidCredentials
-                }
-            }
-        }
+        if let current { try await guess(current, against: old, of: account, in: session, by: call) }
         try await limits.draw(.passwordChangePerAccount, of: "\(account.id)", by: call)
         let hash = try await hasher.hash(newPassword, in: account.id, by: call)
         do throws(SignInFailure) {
@@ -68,6 +57,39 @@ package struct AccountSettings: Sendable {
         } catch .proofNoLongerValid {
             // It has changed meanwhile.
             throw .invalidCredentials
+        }
+    }
+
+    /// Whether the account has this password, and one was set in the session within ten minutes: a change that comes twice
+    /// is refused the second time. The password counts as a guess; where none was set, none is compared.
+    package func hasSetPassword(
+        _ password: String, in session: Session, by call: Call
+    ) async throws(SignInFailure) -> Bool {
+        let since = call.now.advanced(bySeconds: -Lifetimes.freshAuthenticationSeconds)
+        guard try await stored({ try await store.hasChangedPassword(in: session, since: since) }) else { return false }
+        let account = try await account(of: session)
+        let hash = try await stored { try await store.passwordHash(of: session.accountID) }
+        do throws(SignInFailure) {
+            try await guess(password, against: hash, of: account, in: session, by: call)
+            return true
+        } catch .invalidCredentials {
+            return false
+        }
+    }
+
+    /// Compares a password with the account's, in a session of it.
+    private func guess(
+        _ password: String, against hash: PasswordHash?, of account: Account, in session: Session, by call: Call
+    ) async throws(SignInFailure) {
+        try await limits.guessingPassword(
+            of: account.email?.text ?? "\(account.id)", with: account.email,
+            in: account.email == nil ? account.id : nil, guesser: .session(session.id), by: call
+        ) { _ throws(SignInFailure) in
+            true
+        } _: { () throws(SignInFailure) in
+            guard try await hasher.verify(password, against: hash, in: account.id, by: call) else {
+                throw .invalidCredentials
+            }
         }
     }
 

@@ -92,6 +92,20 @@ extension AccountStore {
         }
     }
 
+    /// Whether a password of the account was set in the session, as the audit trail has it.
+    package func hasChangedPassword(
+        in session: Session, since: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        let rows = try await database.query(
+            """
+            SELECT EXISTS (
+                SELECT FROM audit_events
+                WHERE account_id = \(session.accountID) AND created_at >= \(since)
+                    AND type = \(AuditEvent.Kind.passwordChanged.rawValue) AND session_id = \(session.id))
+            """, as: Bool.self)
+        return rows.first ?? false
+    }
+
     /// Stores the address that is to become the account's, enqueues the mail with the code that proves it, and notifies
     /// the current address. Where the same is asked for again only the code is mailed again.
     ///

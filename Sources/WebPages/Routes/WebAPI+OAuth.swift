@@ -157,6 +157,7 @@ extension WebAPI {
         if let step, !step.asksEmail { return try response(to: request, step, flow, oauth) }
         guard let session else { return redirect(to: flow.link()) }
         let visit = try await visit(flow, request)
+        let consent = redirect(to: "\(Self.authorizePath)?flow=\(flow.id)", flow: visit.flow)
         do throws(SignInFailure) {
             if let code {
                 try await emailCodes.verifyEmail(code: code, of: session, by: call)
@@ -164,11 +165,12 @@ extension WebAPI {
                 try await accounts.requestEmail(email, of: session, by: call)
             }
         } catch {
+            if code != nil, try await isProven(email, of: session, after: error) { return consent }
             guard let fault = FormError(error, wrong: .wrongCode) else { throw error }
             let step: CodeStep = code == nil ? .address : .code(email: email)
             return response(try confirmPage(visit, step, email: email, error: fault), after: error, in: visit)
         }
-        guard code == nil else { return redirect(to: "\(Self.authorizePath)?flow=\(flow.id)", flow: visit.flow) }
+        guard code == nil else { return consent }
         return response(try confirmPage(visit, .code(email: email, isAgain: isAgain)), in: visit)
     }
 

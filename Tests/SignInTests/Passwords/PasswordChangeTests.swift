@@ -66,6 +66,26 @@ import Testing
         #expect(fixture.passwordHasher.finished == hashed)
     }
 
+    @Test func `the password that a session has set is known again there, by a guess like any other`() async throws {
+        let member = try await fixture.member(Self.email)
+        let service = try fixture.service { $0.limits = [.passwordPerAccount: .limit(count: 2, seconds: 900)] }
+        @Sendable func hasSet(_ password: String, in session: Session) async throws -> Bool {
+            try await service.accounts.hasSetPassword(password, in: session, by: fixture.call)
+        }
+        let session = try await fixture.opened(member)
+        let hashed = fixture.passwordHasher.finished
+        #expect(try await !hasSet(SignInFixture.password, in: session))
+        #expect(fixture.passwordHasher.finished == hashed)
+        try await fixture.changePassword(of: member)
+        let other = try await fixture.opened(try await fixture.signIn(Self.email, password: Self.new))
+        #expect(try await !hasSet(Self.new, in: other))
+        #expect(try await hasSet(Self.new, in: session))
+        for _ in 0..<2 { #expect(try await !hasSet("a wrong password", in: session)) }
+        try await expectFailure("rateLimited") { try await hasSet(Self.new, in: session) }
+        fixture.clock.advance(by: 601)
+        #expect(try await !hasSet(Self.new, in: session))
+    }
+
     @Test func `a first password needs fresh authentication and an address`() async throws {
         let owner = try await passwordless()
         fixture.clock.advance(by: 601)

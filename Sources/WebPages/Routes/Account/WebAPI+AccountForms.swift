@@ -96,12 +96,22 @@ extension WebAPI {
             do throws(SignInFailure) {
                 try await emailCodes.verifyEmail(code: code, of: visit.session, by: visit.call)
             } catch {
+                if try await isProven(typed, of: visit.session, after: error) { return try done(.emailChanged, visit) }
                 return try await response(to: request, after: error, wrong: .wrongCode) { fault in
                     try addressPage(visit, .code(email: typed), error: fault)
                 }
             }
             return try done(.emailChanged, visit)
         }
+    }
+
+    /// Whether the form with a code was refused because it comes once more: the address is the account's, and proven.
+    func isProven(
+        _ typed: String, of session: Session, after refusal: SignInFailure
+    ) async throws(SignInFailure) -> Bool {
+        guard case .invalidCredentials = refusal, let address = EmailAddress.existing(typed) else { return false }
+        let account = try await accounts.account(of: session)
+        return account.emailProof == .proven && account.email == address
     }
 
     /// Stops what support is about to do, at once and however long ago the sign-in was.
@@ -148,6 +158,12 @@ extension WebAPI {
             do throws(SignInFailure) {
                 try await accounts.changePassword(of: visit.session, current: current, to: new, by: visit.call)
             } catch {
+                // The form that has changed it comes once more. What can't be looked at is as wrong as it was.
+                if case .wrongCurrentPassword? = FormError(error, wrong: .wrongCurrentPassword),
+                    (try? await accounts.hasSetPassword(new, in: visit.session, by: visit.call)) == true
+                {
+                    return try done(.passwordChanged, visit)
+                }
                 return try await response(to: request, after: error, wrong: .wrongCurrentPassword) { fault in
                     try passwordPage(visit, error: fault)
                 }

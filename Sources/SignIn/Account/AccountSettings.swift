@@ -178,6 +178,11 @@ package struct AccountSettings: Sendable {
         }
     }
 
+    /// Whether there was this account, and it was deleted.
+    package func isDeleted(_ id: AccountID) async throws(SignInFailure) -> Bool {
+        try await stored { try await store.isDeleted(id) }
+    }
+
     /// Deletes the account of the session, and queues the revocation of its authorizations at the providers.
     package func delete(accountOf session: Session, by call: Call) async throws(SignInFailure) {
         try session.requireFresh(by: call)

@@ -106,6 +106,17 @@ extension AccountStore {
         return rows.first ?? false
     }
 
+    /// Whether the account was deleted, as the audit trail has it: not one that was merged, or that is not known.
+    package func isDeleted(_ id: AccountID) async throws(PostgresError) -> Bool {
+        let rows = try await database.query(
+            """
+            SELECT EXISTS (
+                SELECT FROM audit_events
+                WHERE account_id = \(id) AND type = \(AuditEvent.Kind.accountDeleted.rawValue))
+            """, as: Bool.self)
+        return rows.first ?? false
+    }
+
     /// Stores the address that is to become the account's, enqueues the mail with the code that proves it, and notifies
     /// the current address. Where the same is asked for again only the code is mailed again.
     ///

@@ -18,10 +18,12 @@ struct AccountVisit: Sendable {
     var isOfOtherAccount: Bool { errand?.account.map { $0 != session.accountID } ?? false }
 
     /// Where a form of the page goes: its token is good for this session and this act.
-    func target(_ action: String) throws -> FormTarget {
+    ///
+    /// - Parameter account: that the token is to name, for when the session is gone.
+    func target(_ action: String, account: AccountID? = nil) throws -> FormTarget {
         FormTarget(
             action: action.naming(languages),
-            csrf: try FormToken.text(secret: secret.text, flow: "", action: action))
+            csrf: try FormToken.text(secret: secret.text, flow: "", action: action, account: account))
     }
 
     /// Back to the page of the account.

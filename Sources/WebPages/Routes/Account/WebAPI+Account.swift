@@ -56,12 +56,10 @@ extension WebAPI {
         return redirect(to: signedOutLink(request), isIsolated: true).setting(cookies.endedSession)
     }
 
-    /// The same, of who had signed in by what is unlinked now. The session is over, so what the page says is bound to the
-    /// cookie of the browser.
-    func signedOut(_ request: Request, unlinked provider: Provider) throws -> Response {
-        guard let word = AccountPage.Notice.unlinkedProvider(provider).word else { return signedOut(request) }
+    /// The same, for a reason that the page says. The session is over, so what it says is bound to the cookie of the browser.
+    func signedOut(_ request: Request, because reason: SignedOutReason) throws -> Response {
         let browser = try cookies.browser(of: request) ?? .fresh()
-        let link = try DoneLink.link(to: AccountPath.signedOut, saying: word, secret: browser.text)
+        let link = try DoneLink.link(to: AccountPath.signedOut, saying: reason.word, secret: browser.text)
         return redirect(to: link.naming(uiLocales(of: request)), isIsolated: true)
             .setting(cookies.cookie(browser)).setting(cookies.endedSession)
     }
@@ -76,10 +74,12 @@ extension WebAPI {
             let done = try request.queryValues().only("done")
             return try DoneLink.word(of: done, at: AccountPath.signedOut, secret: browser.text)
         }
-        var page = SignedOutPage(signInLink: account)
-        if case .unlinkedProvider(let provider)? = word.flatMap(AccountPage.Notice.init(word:)) {
-            page.unlinked = provider
-        }
+        let page: any WebPage =
+            switch word.flatMap(SignedOutReason.init(word:)) {
+            case .unlinked(let provider): SignedOutPage(signInLink: account, unlinked: provider)
+            case .accountDeleted: DeletedPage()
+            case nil: SignedOutPage(signInLink: account)
+            }
         return response(page, to: request, isIsolated: true)
     }
 

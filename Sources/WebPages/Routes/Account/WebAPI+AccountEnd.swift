@@ -48,17 +48,27 @@ extension WebAPI {
     // MARK: Deletion
 
     private func takeDeletion(_ request: Request) async throws -> Response {
-        try accountForm(of: request, AccountPath.delete) { _ in }
+        let asked = try accountForm(of: request, AccountPath.delete) { form in
+            form.optionalString("csrf").flatMap(FormToken.account(of:))
+        }
+        // The answer comes once more, as by a double click: its session went with the account.
+        if let asked, try await accounts.isDeleted(asked) { return try signedOut(request, because: .accountDeleted) }
         return try await visit(request, for: .delete, isFresh: true) { visit in
-            try await accounts.delete(accountOf: visit.session, by: visit.call)
-            return response(DeletedPage(), .accepted, to: request, isIsolated: true).setting(cookies.endedSession)
+            do throws(SignInFailure) {
+                try await accounts.delete(accountOf: visit.session, by: visit.call)
+            } catch {
+                // By another of the same answers, at this moment.
+                guard try await accounts.isDeleted(visit.session.accountID) else { throw error }
+            }
+            return try signedOut(request, because: .accountDeleted)
         }
     }
 
     private func deletePage(_ visit: AccountVisit) async throws -> DeletePage {
         DeletePage(
             account: AccountTitle(masked: visit.account), providers: visit.account.providers,
-            clients: try await linkedClients(of: visit).map(\.name), form: try visit.target(AccountPath.delete),
+            clients: try await linkedClients(of: visit).map(\.name),
+            form: try visit.target(AccountPath.delete, account: visit.session.accountID),
             cancelLink: visit.accountLink, isOfOtherAccount: visit.isOfOtherAccount)
     }
 }

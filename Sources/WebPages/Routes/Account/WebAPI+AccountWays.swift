@@ -164,7 +164,7 @@ extension WebAPI {
             }
             // It may have ended with the identity that opened it.
             if let provider, try await signIn.sessions.session(of: visit.secret, by: visit.call) == nil {
-                return try signedOut(request, unlinked: provider)
+                return try signedOut(request, because: .unlinked(provider))
             }
             notice = provider.map { .unlinkedProvider($0) }
         case .client(let id):

@@ -19,6 +19,9 @@ package enum Lifetimes {
     package static let noticeSeconds: Int64 = day
     /// A web flow, from its opening to the end of the sign-in.
     package static let webFlowSeconds: Int64 = 600
+    /// The same where codes are mailed on its pages: for as long as each of them is good, and no longer than the browser's
+    /// cookie.
+    package static let longestWebFlowSeconds: Int64 = 3_600
     /// Apple's answer, until the browser comes for it.
     package static let webAnswerSeconds: Int64 = 60
     /// The code of a web flow. A link to a private scheme may need a second tap.

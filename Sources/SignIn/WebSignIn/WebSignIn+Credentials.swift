@@ -24,6 +24,7 @@ extension WebSignIn {
             _ = try await readOpen(reference, by: call)
             guard configuration.offersEmailCode else { throw .mailUnavailable }
             try await emailCodes.mailCode(to: email, for: .signIn, by: call)
+            try await prolong(reference, by: call)
         }
     }
 

@@ -88,6 +88,7 @@ extension WebSignIn {
         try await steps.counting(.mailCode) { () throws(SignInFailure) in
             _ = try await readOpenForMail(reference, by: call)
             try await emailCodes.mailCode(to: email, for: .resetPassword, by: call)
+            try await prolong(reference, by: call)
         }
     }
 

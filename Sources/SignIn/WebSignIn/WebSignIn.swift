@@ -197,6 +197,11 @@ package final class WebSignIn: Sendable {
         try await page(of: try await read(reference, by: call), by: call)
     }
 
+    /// Keeps an open flow for as long as a code is good that was just mailed on its pages.
+    package func prolong(_ reference: FlowReference, by call: Call) async throws(SignInFailure) {
+        try await stored { try await store.prolong(reference.id, of: reference.browser.hash, by: call) }
+    }
+
     /// Gives a flow up.
     package func cancel(_ reference: FlowReference, by call: Call) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.cancel) { () throws(SignInFailure) in

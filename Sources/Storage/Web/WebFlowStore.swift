@@ -253,6 +253,18 @@ package struct WebFlowStore: Sendable {
             """)
     }
 
+    /// Keeps an open flow for as long as a code is good that is mailed by now.
+    package func prolong(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws(PostgresError) {
+        let end: SQL = "\(call.now.advanced(bySeconds: Lifetimes.emailCodeSeconds))"
+        _ = try await database.execute(
+            """
+            UPDATE web_flows f
+            SET expires_at = \(WebFlowStore.prolonged(until: end))
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen)
+                AND f.expires_at > \(call.now)
+            """)
+    }
+
     /// Ends a flow whose person allows what its client asks for, and issues the code, as ``OAuthGrantStore/issue(_:in:by:)``
     /// does. Of several decisions one counts, and the others wait for it and find the code.
     ///
@@ -311,6 +323,13 @@ package struct WebFlowStore: Sendable {
     /// The `WHERE` condition for a flow in which its browser can still do something.
     private static func underWay(_ id: WebFlowID, _ browser: SecretHash, _ call: Call) -> SQL {
         "f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now) AND \(isUnderWay)"
+    }
+
+    /// The end of a flow in which a code is mailed.
+    ///
+    /// - Parameter end: of the code. Codes could be asked for without end, so there is a last moment.
+    static func prolonged(until end: SQL) -> SQL {
+        "GREATEST(f.expires_at, LEAST(\(end), f.created_at + \(Lifetimes.longestWebFlowSeconds) * interval '1 second'))"
     }
 
     /// What a flow keeps for the browser's return.

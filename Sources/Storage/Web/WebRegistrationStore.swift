@@ -26,7 +26,7 @@ package struct WebRegistrationStore: Sendable {
             """
             WITH open AS (
                 UPDATE web_flows f
-                SET expires_at = GREATEST(f.expires_at, \(expiresAt))
+                SET expires_at = \(WebFlowStore.prolonged(until: "\(expiresAt)"))
                 WHERE f.flow_id = \(flow) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen)
                     AND f.expires_at > \(call.now)
                 RETURNING f.flow_id
@@ -52,7 +52,7 @@ package struct WebRegistrationStore: Sendable {
             """
             WITH open AS (
                 UPDATE web_flows f
-                SET expires_at = GREATEST(f.expires_at, c.expires_at)
+                SET expires_at = \(WebFlowStore.prolonged(until: "c.expires_at"))
                 FROM mailed_codes c
                 WHERE f.flow_id = \(flow) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen)
                     AND f.expires_at > \(call.now) AND \(codes.condition)

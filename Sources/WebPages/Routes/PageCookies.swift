@@ -1,3 +1,4 @@
+import Accounts
 import HTTPServer
 import SignIn
 
@@ -7,7 +8,7 @@ import SignIn
 /// http on loopback, where browsers refuse the prefix, goes without.
 struct PageCookies: Sendable {
     /// Seconds.
-    static let browserLifetime = 3600
+    static let browserLifetime = Int(Lifetimes.longestWebFlowSeconds)
 
     let isSecure: Bool
 

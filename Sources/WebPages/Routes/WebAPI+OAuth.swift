@@ -163,6 +163,7 @@ extension WebAPI {
                 try await emailCodes.verifyEmail(code: code, of: session, by: call)
             } else {
                 try await accounts.requestEmail(email, of: session, by: call)
+                try await signIn.prolong(flow, by: call)
             }
         } catch {
             if code != nil, try await isProven(email, of: session, after: error) { return consent }

@@ -59,6 +59,26 @@ import Testing
         try await link(client, on: consent, browser, email)
     }
 
+    @Test func `a code that is mailed near the end of the flow is good for as long as any other`() async throws {
+        let client = try await world.linkingClient()
+        let email = "typed-late@example.com"
+        #expect(try await world.register(email).status == 201)
+        let browser = world.browser()
+        let ask = try await signIn(email, on: try await browser.open(client.url()), browser)
+        let flow = try #require(FormEncoding.parameters(of: ask.url).first { $0.name == "flow" }).value
+        try await scratch.execute(
+            "UPDATE web_flows SET expires_at = now() + interval '5 minutes' WHERE flow_id = \(flow)::uuid")
+        let enter = try await typed(email, on: ask, browser)
+        let left = try await world.count(
+            """
+            SELECT count(*) FROM web_flows
+            WHERE flow_id = \(flow)::uuid AND expires_at > now() + interval '7 minutes'
+            """)
+        #expect(left == 1)
+        let consent = try await entered(try await world.code(1, mailedTo: email), on: enter, browser)
+        try await link(client, on: consent, browser, email)
+    }
+
     @Test func `who proves the address of another account of theirs goes on with that one`() async throws {
         let client = try await world.linkingClient()
         let (email, other) = ("proven-before@example.com", "made-later@example.com")

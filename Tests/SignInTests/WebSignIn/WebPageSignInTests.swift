@@ -87,6 +87,27 @@ import Testing
         #expect(try await fixture.count("mailed_codes") == 0)
     }
 
+    @Test func `a code that is mailed near the end of the flow is good for as long as any other`() async throws {
+        try await fixture.register(Self.email)
+        let flow = try await fixture.open()
+        fixture.clock.advance(by: 540)
+        let digits = try await mailedCode(flow)
+        fixture.clock.advance(by: 599)
+        _ = try await signIn(flow, code: digits).code
+    }
+
+    @Test func `codes prolong a flow, to an hour at most`() async throws {
+        let flow = try await fixture.open()
+        for _ in 0..<6 {
+            fixture.clock.advance(by: 540)
+            try await fixture.web.mailCode(to: Self.email, in: fixture.reference(flow), by: fixture.call)
+        }
+        fixture.clock.advance(by: 359)
+        _ = try await fixture.page(flow)
+        fixture.clock.advance(by: 1)
+        try await expectFailure("webFlowExpired") { try await fixture.page(flow) }
+    }
+
     @Test func `a mailed code that was used since is refused by the exchange`() async throws {
         try await fixture.register(Self.email)
         let flow = try await fixture.open()

@@ -67,6 +67,22 @@ import Testing
         #expect(try await fixture.count("accounts") == 1)
     }
 
+    @Test func `a code for a new password that is mailed near the end of the flow is good for as long as any other`()
+        async throws
+    {
+        let account = try await fixture.register("kim@example.com")
+        let reference = fixture.reference(try await fixture.openAccountFlow())
+        fixture.clock.advance(by: 599)
+        try await fixture.web.mailResetCode(to: "kim@example.com", in: reference, by: fixture.call)
+        let code = try await fixture.mailedCode(.resetPassword, to: "kim@example.com")
+        fixture.clock.advance(by: 599)
+        let step = try await fixture.web.resetPassword(
+            email: "kim@example.com", code: code, newPassword: "another good password", in: reference,
+            by: fixture.call)
+        let session = try await fixture.session(try step.cookie)
+        #expect(session?.accountID == account.account.id)
+    }
+
     @Test(arguments: [true, false])
     func `the feed has who registers, also in the place of who only claimed the address`(isClaimed: Bool) async throws {
         if isClaimed { try await fixture.register("kim@example.com") }

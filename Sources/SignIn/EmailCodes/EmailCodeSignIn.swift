@@ -23,27 +23,28 @@ package struct EmailCodeSignIn: Sendable {
     ) async throws(SignInFailure) {
         guard call.origin.mailLanguage != nil else { throw .mailUnavailable }
         guard let address = EmailAddress.existing(email) else { throw .malformedEmail }
-        var ticketHash: SecretHash?
-        if let linkTicket {
-            guard case .identity(let hash, _) = try await tickets.open(linkTicket, by: call) else {
-                throw .memberNotAllowed("linkTicket")
-            }
-            ticketHash = hash
+        guard let linkTicket else {
+            return try await mailCode(to: address, for: purpose, ticketHash: nil, by: call)
         }
-        try await mailCode(to: address, for: purpose, ticketHash: ticketHash, by: call)
+        guard case .identity(let hash, let ticket) = try await tickets.open(linkTicket, by: call) else {
+            throw .memberNotAllowed("linkTicket")
+        }
+        try await mailCode(to: address, for: purpose, ticketHash: hash, until: ticket.expiresAt, by: call)
     }
 
-    /// - Parameter ticketHash: of the link ticket or the flow that the code belongs to, if it is for *bind* or *register*:
-    ///   of several for an address each is of its own.
+    /// - Parameters:
+    ///   - ticketHash: of the link ticket or the flow that the code belongs to, if it is for *bind* or *register*: of several
+    ///     for an address each is of its own.
+    ///   - end: of what it belongs to, which the code doesn't outlive.
     func mailCode(
-        to address: EmailAddress, for purpose: EmailCodePurpose, ticketHash: SecretHash?, by call: Call
+        to address: EmailAddress, for purpose: EmailCodePurpose, ticketHash: SecretHash?, until end: Timestamp? = nil,
+        by call: Call
     ) async throws(SignInFailure) {
         guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
         try await limits.drawNetworks(.mailPerNetwork, by: call)
         let request = try codes.request(
-            for: address, purpose: purpose, ticketHash: ticketHash, network: call.caller.network, language: language,
-            by: call
-        )
+            for: address, purpose: purpose, ticketHash: ticketHash, until: end, network: call.caller.network,
+            language: language, by: call)
         if try await stored({ try await store.request(request, allowance: nil, by: call) }) == .needsAllowance {
             try await limits.drawingCode(for: address, by: call) { allowance throws(SignInFailure) in
                 var request = request

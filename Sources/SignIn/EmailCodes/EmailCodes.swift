@@ -14,13 +14,16 @@ package struct EmailCodes: Sendable {
     }
 
     /// A request for a code, with what a new one would be.
+    ///
+    /// - Parameter end: of the code at the latest.
     package func request(
-        for email: EmailAddress, purpose: EmailCodePurpose, ticketHash: SecretHash? = nil, network: Network?,
-        language: String, by call: Call
+        for email: EmailAddress, purpose: EmailCodePurpose, ticketHash: SecretHash? = nil, until end: Timestamp? = nil,
+        network: Network?, language: String, by call: Call
     ) throws(SignInFailure) -> EmailCodeRequest {
+        let expiresAt = call.now.advanced(bySeconds: Lifetimes.emailCodeSeconds)
         let code = EmailCode(
             id: EmailCodeID(now: call.now), keyID: keyRing.current(for: .codes).keyID, email: email, purpose: purpose,
-            expiresAt: call.now.advanced(bySeconds: Lifetimes.emailCodeSeconds))
+            expiresAt: end.map { min($0, expiresAt) } ?? expiresAt)
         return EmailCodeRequest(
             code: code, ticketHash: ticketHash, addressKeys: try addressKeys(of: email), network: network,
             language: language)

@@ -152,6 +152,16 @@ import Testing
         #expect(try await fixture.count("rate_limits WHERE full_at > created_at") == 0)
     }
 
+    @Test func `a code for bind, and its mail, are good no longer than the ticket`() async throws {
+        _ = try await fixture.member(Self.email)
+        let ticket = try await fixture.ticket(.google("1"))
+        fixture.clock.advance(by: 540)
+        let end = fixture.clock.now().advanced(bySeconds: 60)
+        try await fixture.mailCode(.bind, to: Self.email, for: ticket)
+        #expect(try await fixture.count("mailed_codes WHERE purpose = 'bind' AND expires_at = \(end)") == 1)
+        #expect(try await fixture.count("outbox WHERE template = 'bind_code' AND expires_at = \(end)") == 1)
+    }
+
     @Test func `a code for bind needs a ticket that is open`() async throws {
         let ticket = try await fixture.ticket(.google("1"))
         try await fixture.cancel(ticket)

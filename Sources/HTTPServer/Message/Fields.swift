@@ -209,8 +209,12 @@ package struct Fields {
     }
 
     /// A required string.
-    package mutating func string(_ name: String, maximumBytes: Int = 1024) -> String {
-        required(name) { fields in fields.optionalString(name, maximumBytes: maximumBytes) } ?? ""
+    package mutating func string(
+        _ name: String, maximumBytes: Int = 1024, allowsControls: Bool = false
+    ) -> String {
+        required(name) { fields in
+            fields.optionalString(name, maximumBytes: maximumBytes, allowsControls: allowsControls)
+        } ?? ""
     }
 
     // MARK: Parsed values

@@ -1,3 +1,4 @@
+import HTTPAPI
 import HTTPServer
 import Primitives
 
@@ -19,6 +20,13 @@ extension Fields {
         if let email = typed("email") { return email }
         reject("email", .required)
         return ""
+    }
+
+    /// A password to set. One with a control character, as of a tab that was pasted along, could not be typed by hand: it is
+    /// handed on as one that is too short, for which the form is shown again.
+    mutating func newPassword(_ name: String) -> String? {
+        let text = optionalString(name, maximumBytes: FieldLimit.newPassword, allowsControls: true)
+        return text.map { $0.utf8.contains(where: \.isASCIIControl) ? " " : $0 }
     }
 }
 

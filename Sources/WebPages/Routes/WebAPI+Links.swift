@@ -37,7 +37,7 @@ extension WebAPI {
             typed = TypedText(&form)
             proof = form.optionalChoice("proof", of: UntypedProof.self)
             provider = form.optionalChoice("provider", of: Provider.self)
-            password = form.optionalString("password", maximumBytes: FieldLimit.password)
+            password = form.optionalString("password", maximumBytes: FieldLimit.password, allowsControls: true)
             code = form.mailedCode()
             isAgain = form.asksAgain()
             isReplacing = form.optionalChoice("onConflict", of: ConflictResolution.self) == .replace
@@ -83,7 +83,7 @@ extension WebAPI {
         let (flow, form) = try flowForm(of: request, "/web/link/create") { form in
             (
                 screen: form.screen(), typed: TypedText(&form),
-                password: form.optionalString("password", maximumBytes: FieldLimit.newPassword)
+                password: form.newPassword("password")
             )
         }
         if let screen = form.screen { return try await show(screen, typed: form.typed, flow, request) }

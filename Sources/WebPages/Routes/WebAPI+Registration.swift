@@ -43,7 +43,7 @@ extension WebAPI {
         let (flow, form) = try flowForm(of: request, Self.registerPath) { form in
             (
                 screen: form.screen(), email: form.typedEmail(),
-                password: form.optionalString("password", maximumBytes: FieldLimit.newPassword),
+                password: form.newPassword("password"),
                 name: form.optionalString("name"), code: form.mailedCode(), isAgain: form.asksAgain()
             )
         }
@@ -87,8 +87,7 @@ extension WebAPI {
         let (flow, form) = try flowForm(of: request, Self.forgotPath) { form in
             (
                 screen: form.screen(), email: form.typedEmail(), code: form.mailedCode(),
-                newPassword: form.optionalString("newPassword", maximumBytes: FieldLimit.newPassword),
-                isAgain: form.asksAgain()
+                newPassword: form.newPassword("newPassword"), isAgain: form.asksAgain()
             )
         }
         request.note(email: form.email)

@@ -22,7 +22,10 @@ extension WebAPI {
 
     private func takePassword(_ request: Request) async throws -> Response {
         let (flow, (screen, email, password)) = try flowForm(of: request, "/web/password") { form in
-            (form.screen(), form.typedEmail(), form.string("password", maximumBytes: FieldLimit.password))
+            (
+                form.screen(), form.typedEmail(),
+                form.string("password", maximumBytes: FieldLimit.password, allowsControls: true)
+            )
         }
         request.note(email: email)
         if let screen { return try await show(screen, typed: email, flow, request) }
@@ -118,7 +121,10 @@ extension Fields {
     /// Where a button of the form leads besides, with what was typed: the value of the button.
     mutating func screen() -> WebAPI.Screen? { optionalChoice("to", of: WebAPI.Screen.self) }
 
-    mutating func mailedCode() -> String? { optionalString("code", maximumBytes: FieldLimit.emailCode) }
+    /// White space in it means nothing, a tab that was pasted along neither.
+    mutating func mailedCode() -> String? {
+        optionalString("code", maximumBytes: FieldLimit.emailCode, allowsControls: true)
+    }
 
     /// Whether the button was pressed that asks for the mail with the code once more.
     mutating func asksAgain() -> Bool { optionalString("again") != nil }

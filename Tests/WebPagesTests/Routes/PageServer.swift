@@ -26,6 +26,7 @@ struct PageServer: TestFixture {
     let service: SignInService
     let clock: ManualClock
     let fetcher: CurlFetcher
+    private let keyRing: KeyRing
 
     static func run(_ body: (PageServer) async throws -> Void) async throws { try await run(limits: [:], body) }
 
@@ -36,7 +37,9 @@ struct PageServer: TestFixture {
     ) async throws {
         try await ScratchDatabase.withMigratedPool { database in
             let clock = ManualClock(at: 1_767_225_600)
-            let service = try await service(over: database, publicURL: publicURL, limits: limits, clock: clock)
+            let keyRing = try KeyRing(parsing: "k1 \(String(repeating: "A", count: 43))=\n")
+            let service = try await service(
+                over: ServiceDatabase(database, keyRing: keyRing), publicURL: publicURL, limits: limits, clock: clock)
             let pages = WebAPI(
                 signIn: try #require(service.web), accounts: service.accounts, emailCodes: service.emailCodes,
                 oauth: nil, flipPath: nil,
@@ -46,17 +49,17 @@ struct PageServer: TestFixture {
             try await withFetcher { fetcher in
                 try await listening(pages.routes) { port in
                     try await body(
-                        PageServer(port: port, database: database, service: service, clock: clock, fetcher: fetcher))
+                        PageServer(
+                            port: port, database: database, service: service, clock: clock, fetcher: fetcher,
+                            keyRing: keyRing))
                 }
             }
         }
     }
 
     private static func service(
-        over database: Database, publicURL: String, limits: [LimitKind: RateLimit], clock: ManualClock
+        over storage: ServiceDatabase, publicURL: String, limits: [LimitKind: RateLimit], clock: ManualClock
     ) async throws -> SignInService {
-        let keyRing = try KeyRing(parsing: "k1 \(String(repeating: "A", count: 43))=\n")
-        let storage = ServiceDatabase(database, keyRing: keyRing)
         var configuration = SignInService.Configuration(verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000)
         configuration.limits = limits
         configuration.mailLanguages = ["en"]
@@ -77,7 +80,7 @@ struct PageServer: TestFixture {
                 database: storage,
                 accessTokens: try await AccessTokens(
                     configuration: .init(issuer: publicURL, audience: "lamp", lifetime: 900),
-                    store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: .silent),
+                    store: storage.signingKeys, keyRing: storage.keyRing, clock: clock, logger: .silent),
                 passwordHasher: try PasswordHasher(
                     cost: Scrypt.Cost(n: 16, r: 1, p: 1), slots: 4, maximumWaiting: 1000),
                 clock: clock, logger: .silent))
@@ -113,6 +116,19 @@ struct PageServer: TestFixture {
     }
 
     func flows() async throws -> Int64 { try await database.count("web_flows") }
+
+    /// The digits that were mailed to ``person`` to sign in with.
+    func mailedCode() async throws -> String {
+        let email = try #require(EmailAddress(Self.person.email))
+        let codes = try await database.query(
+            "SELECT code_id, key_id, expires_at FROM mailed_codes WHERE email = \(email.text) AND purpose = 'signIn'"
+        ) { row throws(PostgresError) in
+            let (id, keyID, expiresAt) = try row.decode(EmailCodeID.self, String.self, Timestamp.self)
+            return EmailCode(id: id, keyID: keyID, email: email, purpose: .signIn, expiresAt: expiresAt)
+        }
+        let code = try #require(codes.first)
+        return try #require(EmailCodes(keyRing: keyRing).digits(of: code))
+    }
 
     // MARK: Browsers
 

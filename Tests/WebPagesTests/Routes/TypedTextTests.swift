@@ -34,4 +34,40 @@ import Testing
             #expect(page.status == status, "\(typed)")
         }
     }
+
+    @Test func `white space that is pasted along with a code does not count, and a control makes it a wrong one`()
+        async throws
+    {
+        try await server.register()
+        let email = ("email", PageServer.person.email)
+        var browser = PageBrowser(server)
+        let chooser = try await browser.chooser()
+        let page = try await browser.submit(chooser, "/web/password", [email, ("password", ""), ("to", "email")])
+        let sent = try await browser.submit(page, "/web/email-code", [email])
+        let code = try await server.mailedCode()
+        let wrong = try await browser.submit(sent, "/web/email-code", [email, ("code", "\(code)\u{7}")])
+        #expect(wrong.status == 401 && wrong.text.contains(#"name="code""#), "\(wrong.text)")
+        let typed = "\t\(code.prefix(3))\t\(code.dropFirst(3))\r\n"
+        let right = try await browser.submit(sent, "/web/email-code", [email, ("code", typed)])
+        #expect(right.location?.hasPrefix("\(PageServer.link)?code=") == true, "\(right.text)")
+    }
+
+    @Test func `a password with a control is a wrong or a weak one`() async throws {
+        try await server.register()
+        let email = ("email", PageServer.person.email)
+        let typed = "\(PageServer.person.password)\t"
+        var browser = PageBrowser(server)
+        let chooser = try await browser.chooser()
+        let wrong = try await browser.submit(chooser, "/web/password", [email, ("password", typed)])
+        #expect(wrong.status == 401 && wrong.text.contains(#"autocomplete="current-password""#), "\(wrong.text)")
+        for (screen, path, fields) in [
+            ("register", "/web/register", [("password", typed)]),
+            ("forgot", "/web/forgot", [("code", "123456"), ("newPassword", typed)]),
+        ] {
+            let page = try await browser.submit(
+                chooser, "/web/password", [email, ("password", ""), ("to", screen)])
+            let weak = try await browser.submit(page, path, [email] + fields)
+            #expect(weak.status == 400 && weak.text.contains(#"autocomplete="new-password""#), "\(weak.text)")
+        }
+    }
 }

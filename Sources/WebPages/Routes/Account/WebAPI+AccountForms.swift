@@ -150,8 +150,8 @@ extension WebAPI {
     private func takePassword(_ request: Request) async throws -> Response {
         let (current, new) = try accountForm(of: request, AccountPath.password) { form in
             (
-                form.optionalString("currentPassword", maximumBytes: FieldLimit.password),
-                form.string("newPassword", maximumBytes: FieldLimit.newPassword)
+                form.optionalString("currentPassword", maximumBytes: FieldLimit.password, allowsControls: true),
+                form.newPassword("newPassword") ?? form.string("newPassword")
             )
         }
         return try await visit(request, for: .changePassword, isFresh: current == nil) { visit in

@@ -24,6 +24,10 @@ extension WebAPI {
         let call = call(of: request)
         guard try request.queryValues().all("flow").isEmpty else {
             let visit = try await visit(try flowReference(of: request), request)
+            // The code's page has this address too, and may be loaded again.
+            if screen == .register, let waiting = try await registration(in: visit) {
+                return response(try registrationCodePage(visit, email: waiting.email.text), in: visit)
+            }
             return try await show(screen, typed: visit.flow.loginHint, visit)
         }
         let browser = try cookies.browser(of: request) ?? .fresh()

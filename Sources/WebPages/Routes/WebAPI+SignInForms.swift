@@ -53,11 +53,15 @@ extension WebAPI {
         let flow = visit.flow
         guard flow.status.isOpen, flow.link == nil else { throw SignInFailure.webFlowExpired }
         // Who goes back from the code finds the name too.
-        let kept =
-            screen == .register && offersRegistration(in: flow)
-            ? try await signIn.registration(in: visit.reference, by: call(of: visit.request)) : nil
+        let kept = screen == .register ? try await registration(in: visit) : nil
         let page = try chooserScreen(screen, visit, email: email ?? kept?.email.text, name: kept?.displayName?.text)
         return response(page, in: visit)
+    }
+
+    /// What a new person has typed in an open flow, who is asked for the code by now.
+    func registration(in visit: FlowVisit) async throws -> WebRegistration? {
+        guard visit.flow.status.isOpen, visit.flow.link == nil, offersRegistration(in: visit.flow) else { return nil }
+        return try await signIn.registration(in: visit.reference, by: call(of: visit.request))
     }
 
     private func mailCode(

@@ -34,6 +34,20 @@ import Testing
         #expect(try await world.count("SELECT count(*) FROM web_registrations WHERE email = 'new@example.com'") == 0)
     }
 
+    @Test func `who loads the code's page again finds it, and the form from there`() async throws {
+        let email = "reloader@example.com"
+        let browser = world.browser()
+        let asked = try await browser.register(email, name: "Kim Again")
+        let loaded = try await browser.open(asked.url).expecting(200)
+        #expect(loaded.html.text.contains(email))
+        let back = try await browser.submit("/web/register", on: loaded, typed: ["to": "register"])
+        let form = try back.form("/web/register")
+        #expect(form.input("password") != nil && form.input("code") == nil)
+        #expect(form.input("email")?.value == email && form.input("name")?.value == "Kim Again")
+        let account = try await browser.confirm(try await world.code(1, mailedTo: email), on: loaded).expecting(200)
+        #expect(account.url == WebWorld.publicURL + "/web/account")
+    }
+
     @Test func `in an app's flow the new person comes to the app`() async throws {
         let (attempt, browser, chooser) = try await world.begin()
         let page = try await browser.submit(

@@ -133,6 +133,18 @@ import Texts
         #expect(try field("code", on: "code-entry-signIn")["autocomplete"] == "one-time-code")
         #expect(try field("code", on: "code-entry-signIn")["inputmode"] == "numeric")
         #expect(try field("email", on: "password")["value"] == "mira.novak@example.com")
+        // Where a password is set without the address being typed beside it.
+        for page in ["password-change", "password-first", "forgot-weak", "create-mailbox"] {
+            let inputs = try Self.document(of: page).all("input").map(\.attributes)
+            let owner = try #require(inputs.lastIndex { $0["autocomplete"] == "username" }, "\(page)")
+            let password = try #require(inputs.firstIndex { $0["autocomplete"] == "new-password" }, "\(page)")
+            #expect(owner < password, "\(page)")
+            let expected = [
+                "type": "text", "autocomplete": "username", "value": "mira.novak@example.com", "readonly": "",
+                "hidden": "",
+            ]
+            #expect(inputs[owner] == expected, "\(page)")
+        }
     }
 
     @Test(arguments: [

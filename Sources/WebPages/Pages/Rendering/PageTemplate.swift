@@ -65,6 +65,11 @@ enum PageTemplate {
         {{#invalid.password}} aria-invalid="true" aria-describedby="error"{{/invalid.password}}\
         {{#focus.password}} autofocus{{/focus.password}}></div>
         """,
+        // Whose password is set, for password managers: they pass over `type=hidden`, and take the text before a password for the
+        // name of the account. Without a name it is not sent.
+        "passwordOwner": """
+        {{#address}}<input type="text" autocomplete="username" value="{{{address}}}" readonly hidden>{{/address}}
+        """,
         "newPasswordField": """
         <div class="field"><label for="newPassword">{{text.newPasswordRequired}}</label>
         <input id="newPassword" name="newPassword" type="password" autocomplete="new-password" dir="ltr" required \

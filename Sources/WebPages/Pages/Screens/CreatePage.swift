@@ -36,6 +36,7 @@ extension CreatePage {
         <form method="post" action="{{{action}}}">{{> csrf}}
         {{> displayNameField}}
         {{#offersPassword}}
+        {{> passwordOwner}}
         <div class="field"><label for="password">{{text.newPassword}}</label>
         <input id="password" name="password" type="password" autocomplete="new-password" dir="ltr" \
         aria-describedby="{{#invalid.password}}error {{/invalid.password}}password-hint"\
@@ -73,6 +74,7 @@ extension CreatePage {
         // Such an account is disabled, whether or not it has a password.
         view["closes"] = takesAddressFrom?.identities.isEmpty == true
         view["offersPassword"] = offersPassword
+        view["address"] = email.map { HTMLText($0) }
         view["displayName"] = displayName.map { HTMLText($0) }
         view["cancel"] = cancel.value
         return view

@@ -23,6 +23,7 @@ extension ForgotPage {
         <form method="post" action="{{{action}}}">{{> csrf}}
         {{#sent}}
         {{> codeField}}
+        {{> passwordOwner}}
         {{> newPasswordField}}
         <button class="primary">{{text.save}}</button></form>
         {{> anotherCode}}

@@ -44,6 +44,7 @@ enum StyleSheet {
         .choice+.choice{margin-block-start:1.25rem}
         label{display:block;margin-block-end:.375rem;font-size:.9375rem;font-weight:500}
         input{display:block;inline-size:100%;min-block-size:48px;padding:.5rem .75rem;border:1px solid var(--field);border-radius:.625rem;background:var(--card);color:var(--text);font:inherit;font-size:1rem}
+        input[hidden]{display:none}
         input[aria-invalid=true]{border-color:var(--error);box-shadow:0 0 0 1px var(--error)}
         .code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:1.5rem;letter-spacing:.2em}
         button,.button{display:block;inline-size:100%;min-block-size:48px;padding:.75rem 1rem;border:1px solid var(--field);border-radius:.625rem;background:transparent;color:var(--text);font:inherit;font-size:1rem;font-weight:550;line-height:1.375;text-align:center;text-decoration:none;cursor:pointer}

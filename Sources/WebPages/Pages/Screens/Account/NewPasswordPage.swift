@@ -18,7 +18,7 @@ extension NewPasswordPage {
         <p class="lead">{{text.passwordSignsOut}}</p>
         {{> error}}
         <form method="post" action="{{{action}}}">{{> csrf}}
-        {{#address}}<input type="hidden" autocomplete="username" value="{{{address}}}">{{/address}}
+        {{> passwordOwner}}
         {{#hasPassword}}
         <div class="field"><label for="currentPassword">{{text.currentPassword}}</label>
         <input id="currentPassword" name="currentPassword" type="password" autocomplete="current-password" dir="ltr" required\

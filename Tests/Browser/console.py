@@ -252,6 +252,17 @@ def console_audit_is_searched_and_compared_with_its_seals(browser, stack):
     stack.eventually("SELECT (SELECT total_count FROM audit_head) = count(*) FROM audit_events", "t")
     visitor.click('main a[href*="verify"]')
     assert "as they were sealed" in page.get_by_role("status").inner_text(), page.inner_text("main")
+    # A row is cut as long as it is neither pointed at nor reached by a key, which takes a link in it.
+    size(page, WIDE)
+    page.mouse.move(0, 0)
+    cut = [row.evaluate(
+        """(row, isLinked) => {
+            const cell = row.querySelector('td > div');
+            if (!isLinked) row.querySelectorAll('a').forEach(link => link.replaceWith(link.textContent));
+            cell.textContent = 'a word '.repeat(99);
+            return cell.scrollWidth > cell.clientWidth + 1;
+        }""", is_linked) for is_linked in (True, False)]
+    assert cut == [True, False], cut
     expect_nothing_refused(visitor)
     visitor.close()
 

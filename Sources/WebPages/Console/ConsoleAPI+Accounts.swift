@@ -12,7 +12,7 @@ extension ConsoleAPI {
                 guard let query = typed else {
                     let page = ConsolePage(
                         "Accounts", notice: .error("This can't be searched for: it is too long, or no text."),
-                        [.form(Self.search(for: ""))])
+                        [.form(Self.search(for: "", isInvalid: true))])
                     return try show(page, .badRequest, in: visitor).refusing(Problem(.invalidRequest))
                 }
                 let found = try await administration.people(
@@ -30,7 +30,7 @@ extension ConsoleAPI {
 
     private static let maximumQueryBytes = 1024
 
-    private static func search(for query: String) -> ConsoleForm {
+    private static func search(for query: String, isInvalid: Bool = false) -> ConsoleForm {
         ConsoleForm(
             action: ConsolePath.accounts, csrf: nil, isPost: false,
             fields: [
@@ -39,7 +39,7 @@ extension ConsoleAPI {
                     hint: """
                         An email address or its beginning, a whole name, the id of an account, an identity or a session, \
                         apple: or google: and a subject, the id in the system before, or the reference of an error page.
-                        """)
+                        """, isInvalid: isInvalid)
             ], button: "Search")
     }
 

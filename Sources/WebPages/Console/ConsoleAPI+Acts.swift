@@ -25,7 +25,7 @@ extension ConsoleAPI {
 
     private func question(
         _ act: Act, on subject: ConsoleSubject, _ visitor: ConsoleVisitor, typed: ActFields = ActFields(),
-        notice: ConsoleNotice? = nil
+        fault: ConsoleFault? = nil
     ) throws -> ConsolePage {
         let target = try visitor.target(act.consolePath(of: subject.id, client: subject.clientID?.text))
         var fields = act.fields.compactMap { Self.formField($0, for: subject, typed) }
@@ -45,9 +45,9 @@ extension ConsoleAPI {
         blocks.append(
             .form(
                 ConsoleForm(
-                    action: target.action, csrf: target.csrf, fields: fields, button: act.label,
+                    action: target.action, csrf: target.csrf, fields: fields.marked(by: fault), button: act.label,
                     isDangerous: act.isDangerous, cancel: subject.page)))
-        var page = ConsolePage(act.label, notice: notice, blocks)
+        var page = ConsolePage(act.label, notice: fault.map { .error($0.sentence) }, blocks)
         page.place = "\(subject.page)/\(act.name)"
         return page
     }
@@ -95,8 +95,8 @@ extension ConsoleAPI {
         }
         try act.scopes.forEach(visitor.administrator.require)
         let subject = try await subject(of: act, id, clientID, by: visitor.administrator.call)
-        func again(_ fault: String, _ status: Status, _ problem: Problem? = nil) throws -> Response {
-            let page = try question(act, on: subject, visitor, typed: typed, notice: .error(fault))
+        func again(_ fault: ConsoleFault, _ status: Status, _ problem: Problem? = nil) throws -> Response {
+            let page = try question(act, on: subject, visitor, typed: typed, fault: fault)
             let response = try show(page, status, in: visitor)
             return problem.map { response.refusing($0) } ?? response
         }
@@ -108,12 +108,14 @@ extension ConsoleAPI {
             result = try await act.perform(administration, id, input, visitor.administrator)
         } catch {
             guard let sentence = error.sentence else { throw error }
-            return try again(sentence, error.problem.code.status, error.problem)
+            return try again(
+                ConsoleFault(sentence: sentence, field: error.field), error.problem.code.status, error.problem)
         }
         switch result {
         case .document(let export): return download(.streamed(export), name: "\(act.subject.noun)-\(id).json")
-        case .nothing, .record(_, isChanged: false): return try again(act.nothing, .conflict)
-        case .failed(let sentence): return try again(sentence, .conflict)
+        case .nothing, .record(_, isChanged: false):
+            return try again(ConsoleFault(sentence: act.nothing, field: nil), .conflict)
+        case .failed(let sentence): return try again(ConsoleFault(sentence: sentence, field: nil), .conflict)
         case .done, .accepted, .account, .record, .changed:
             return redirect(to: try act.doneLink(to: subject.page, visitor))
         }
@@ -135,21 +137,25 @@ extension ConsoleAPI {
 
         private var time: Timestamp? { Timestamp(typed: since) }
 
-        func fault(for act: Act) -> String? {
+        func fault(for act: Act) -> ConsoleFault? {
+            func on(_ field: String, _ sentence: String) -> ConsoleFault {
+                ConsoleFault(sentence: sentence, field: field)
+            }
             if reason.isEmpty {
-                if act.reason == .required { return "Say why: the reason can't be empty." }
+                if act.reason == .required { return on("reason", "Say why: the reason can't be empty.") }
             } else if reason.utf8.count > ActInput.longestReason {
-                return "The reason is too long: it has 1,024 bytes at most."
+                return on("reason", "The reason is too long: it has 1,024 bytes at most.")
             } else if !ActInput.isReason(reason) {
-                return "The reason has to be one line, and not of spaces alone."
+                return on("reason", "The reason has to be one line, and not of spaces alone.")
             }
             if act.fields.contains(.name), name.map({ !$0.isEmpty && DisplayName($0) == nil }) ?? true {
-                return "This is no name. Leave it empty for none."
+                return on("displayName", "This is no name. Leave it empty for none.")
             }
             if act.fields.contains(.since), time == nil {
-                return "This is no time. Write it as \(Timestamp.typedForms)."
+                return on("since", "This is no time. Write it as \(Timestamp.typedForms).")
             }
-            return act.fields.contains(.address) && EmailAddress(email) == nil ? "This is no email address." : nil
+            return act.fields.contains(.address) && EmailAddress(email) == nil
+                ? on("email", "This is no email address.") : nil
         }
     }
 
@@ -244,6 +250,16 @@ extension ConsoleAPI {
     private static func facts<Record: AdminRecord>(_ record: Record, _ names: [String]) -> [ConsoleFact] {
         names.compactMap { name in
             Record.fields.first { $0.name == name }.map { ConsoleFact($0.title, ConsoleCell($0.value(record))) }
+        }
+    }
+}
+
+extension AdministrationFailure {
+    /// The field of the form of an act that it is about.
+    fileprivate var field: String? {
+        switch self {
+        case .emailRequired, .emailTaken, .emailUnchanged: "email"
+        default: nil
         }
     }
 }

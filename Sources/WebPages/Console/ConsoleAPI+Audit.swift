@@ -30,7 +30,7 @@ extension ConsoleAPI {
         switch AuditSearchForm.read(request) {
         case .read(let form): search = form
         case .faulty(let form, let fault):
-            let page = ConsolePage("Audit trail", notice: .error(fault), [.form(form.form)])
+            let page = ConsolePage("Audit trail", notice: .error(fault.sentence), [.form(form.form(with: fault))])
             return try show(page, .badRequest, in: visitor).refusing(Problem(.invalidRequest))
         }
         let events = try await administration.auditEvents(
@@ -41,7 +41,7 @@ extension ConsoleAPI {
         }
         let verified = search.parameters + [("cursor", try request.parameterValue("cursor")), ("verify", "1")]
         page.blocks = [
-            .form(search.form),
+            .form(search.form()),
             .paragraph(
                 .row([
                     .link("CSV", to: consolePath(ConsolePath.sheet, search.parameters)), .text("·"),
@@ -157,12 +157,11 @@ private struct AuditSearchForm {
 
     enum Reading {
         case read(AuditSearchForm)
-        /// What is wrong with it, in a sentence.
-        case faulty(AuditSearchForm, String)
+        case faulty(AuditSearchForm, ConsoleFault)
     }
 
     static func read(_ request: Request) -> Reading {
-        var (form, fault) = (AuditSearchForm(), String?.none)
+        var (form, fault) = (AuditSearchForm(), ConsoleFault?.none)
         for name in AuditFilter.parameterNames {
             do {
                 // Links of before have another name for it.
@@ -174,13 +173,15 @@ private struct AuditSearchForm {
                 guard !form.filter.set(name, to: value) else { continue }
                 let sentence =
                     isTime ? "write a time as \(Timestamp.typedForms)" : "this is nothing that can be searched for"
-                fault = fault ?? "\(label(of: name)): \(sentence)."
+                fault = fault ?? ConsoleFault(sentence: "\(label(of: name)): \(sentence).", field: name)
             } catch {
-                fault = fault ?? "\(label(of: name)): this can't be searched for, it is no text."
+                let sentence = "\(label(of: name)): this can't be searched for, it is no text."
+                fault = fault ?? ConsoleFault(sentence: sentence, field: name)
             }
         }
         if let since = form.filter.since, let until = form.filter.until, since >= until {
-            fault = fault ?? "Until has to be later than Since: nothing lies between them."
+            let sentence = "Until has to be later than Since: nothing lies between them."
+            fault = fault ?? ConsoleFault(sentence: sentence, field: "until")
         }
         return fault.map { .faulty(form, $0) } ?? .read(form)
     }
@@ -210,7 +211,7 @@ private struct AuditSearchForm {
         }
     }
 
-    var form: ConsoleForm {
+    func form(with fault: ConsoleFault? = nil) -> ConsoleForm {
         let kinds = AuditEvent.Kind.allCases.map(\.rawValue).sorted()
         let fields = AuditFilter.parameterNames.map { name in
             ConsoleForm.Field(
@@ -219,6 +220,7 @@ private struct AuditSearchForm {
                     ? .choice([("", "Everything")] + kinds.map { ($0, $0) }) : .text(maximumBytes: 128),
                 value: typed[name] ?? "", hint: Self.hint(of: name))
         }
-        return ConsoleForm(action: ConsolePath.audit, csrf: nil, isPost: false, fields: fields, button: "Show")
+        return ConsoleForm(
+            action: ConsolePath.audit, csrf: nil, isPost: false, fields: fields.marked(by: fault), button: "Show")
     }
 }

@@ -67,15 +67,23 @@ struct ConsoleActTests: WorldSuite {
         let created = try await world.register("console-replaced@example.com")
         let id = try created.accountID()
         let visit = try await ConsoleVisit.signedIn(to: world)
-        func replace(by email: String) async throws -> String? {
+        func replace(by email: String) async throws -> Browser.Page {
             try await visit.act(
-                "Replace address", on: try await visit.account(id), typed: ["email": email, "reason": "case 9"]
-            ).notice
+                "Replace address", on: try await visit.account(id), typed: ["email": email, "reason": "case 9"])
         }
-        #expect(try await replace(by: "nobody") == "This is no email address.")
-        #expect(try await replace(by: "console-replaced@example.com") == "The account has this address already.")
+        for (email, sentence) in [
+            ("nobody", "This is no email address."),
+            ("console-replaced@example.com", "The account has this address already."),
+        ] {
+            let refused = try await replace(by: email)
+            #expect(refused.notice == sentence)
+            #expect(refused.html.title.hasPrefix("Error: Replace address"), "\(refused.html.title)")
+            let marked = refused.html.forms.flatMap(\.inputs).filter { $0.attributes["aria-invalid"] == "true" }
+            #expect(marked.map(\.name) == ["email"], "\(refused.answer.body)")
+            #expect(marked.first?.attributes["aria-describedby"] == "error")
+        }
         // As it is pasted from a mail.
-        #expect(try await replace(by: " console-new@example.com\n") == "The replacement is requested.")
+        #expect(try await replace(by: " console-new@example.com\n").notice == "The replacement is requested.")
         let page = try await visit.account(id)
         let shown = page.html.text
         #expect(shown.contains(/console-new@example\.com\s+in effect \d{4}-\d\d-\d\d \d\d:/), "\(shown)")

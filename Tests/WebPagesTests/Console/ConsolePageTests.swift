@@ -49,6 +49,39 @@ struct ConsolePageTests {
         #expect(html.contains("{{title}}"))
     }
 
+    @Test func `a page with an error says so in its title, and the field that it is about points at it`() throws {
+        let fields: [ConsoleForm.Field] = [
+            .init(name: "email", label: "New address", kind: .text(maximumBytes: 254), value: "nonsense"),
+            .init(name: "since", label: "Since", kind: .text(maximumBytes: 32), hint: "In UTC."),
+            .init(name: "q", label: "Find", kind: .search),
+        ]
+        func page(_ notice: ConsoleNotice, _ field: String? = nil) throws -> HTMLDocument {
+            let marked = fields.marked(by: ConsoleFault(sentence: notice.text, field: field))
+            let form = ConsoleForm(action: "/console/x", csrf: "t", fields: marked, button: "Do it")
+            return try HTMLDocument(ConsoleRenderer().html(ConsolePage("Act", notice: notice, [.form(form)]), in: nil))
+        }
+        let done = try page(.done("It is done."))
+        #expect(done.all("title").first?.text == "Act – Countersign console")
+        #expect(done.elements.contains { $0.attributes["role"] == "status" })
+        #expect(!done.elements.contains { $0.attributes["id"] == "error" })
+        let expected: [(field: String?, described: [String?])] = [
+            (nil, [nil, "since-hint", nil]), ("email", ["error", "since-hint", nil]),
+            ("since", [nil, "error since-hint", nil]), ("q", [nil, "since-hint", "error"]),
+        ]
+        for (field, described) in expected {
+            let refused = try page(.error("No."), field)
+            #expect(refused.all("title").first?.text == "Error: Act – Countersign console")
+            let alert = refused.elements.first { $0.attributes["role"] == "alert" }
+            #expect(alert?.attributes["id"] == "error" && alert?.text == "No.")
+            let inputs = refused.all("input").map(\.attributes).filter { $0["type"] != "hidden" }
+            #expect(inputs.map { $0["aria-describedby"] } == described)
+            for input in inputs {
+                let isMarked = input["aria-invalid"] == "true" && input["autofocus"] != nil
+                #expect(isMarked == (input["name"] == field))
+            }
+        }
+    }
+
     @Test func `a time is UTC to the second, and without one there is a dash`() {
         let cell = ConsoleCell.time(Timestamp(rfc3339: "2026-11-23T08:09:10Z"))
         #expect(cell.markup.markup == #"<time datetime="2026-11-23T08:09:10Z">2026-11-23 08:09:10</time>"#)

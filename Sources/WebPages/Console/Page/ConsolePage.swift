@@ -79,6 +79,8 @@ struct ConsoleForm: Sendable {
         var value = ""
         var isRequired = false
         var hint: String?
+        /// Whether the error at the head of the page is about it.
+        var isInvalid = false
     }
 
     let action: String
@@ -90,4 +92,22 @@ struct ConsoleForm: Sendable {
     var isDangerous = false
     /// Where *Cancel* leads.
     var cancel: String?
+}
+
+/// What is wrong with a form that is shown again.
+struct ConsoleFault: Sendable {
+    let sentence: String
+    /// The field that it is about, by its name on the wire; nil for none.
+    let field: String?
+}
+
+extension [ConsoleForm.Field] {
+    /// The fields, of which a fault may be about one.
+    func marked(by fault: ConsoleFault?) -> Self {
+        map { field in
+            var field = field
+            field.isInvalid = field.name == fault?.field
+            return field
+        }
+    }
 }

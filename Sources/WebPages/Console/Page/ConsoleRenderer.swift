@@ -93,9 +93,11 @@ struct ConsoleRenderer: Sendable {
     private static func value(_ field: ConsoleForm.Field) -> [String: Any] {
         var value: [String: Any] = [
             "name": HTMLText(field.name), "label": HTMLText(field.label), "value": HTMLText(field.value),
-            "isRequired": field.isRequired,
+            "isRequired": field.isRequired, "isInvalid": field.isInvalid,
         ]
         value["hint"] = field.hint.map { HTMLText($0) }
+        let describing = (field.isInvalid ? ["error"] : []) + (field.hint == nil ? [] : ["\(field.name)-hint"])
+        if !describing.isEmpty { value["describedBy"] = HTMLText(describing.joined(separator: " ")) }
         switch field.kind {
         case .text(let maximumBytes):
             value["isText"] = true

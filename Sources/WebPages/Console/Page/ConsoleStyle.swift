@@ -39,6 +39,7 @@ enum ConsoleStyle {
         .dense th:last-child{inline-size:20.5rem}
         .dense td>div{overflow:hidden;white-space:nowrap;text-overflow:ellipsis}
         .dense tr:hover td>div,.dense tr:focus-within td>div{white-space:normal}
+        .dense tr:not(:has(a)) td>div{white-space:normal}
         form{margin:0}
         .form{max-inline-size:32rem;margin-block-end:1rem}
         .search{display:flex;flex-wrap:wrap;align-items:flex-start;gap:.75rem;max-inline-size:60rem}
@@ -51,6 +52,7 @@ enum ConsoleStyle {
         label{display:block;margin-block-end:.25rem;font-weight:500}
         .hint{margin:.25rem 0 0;color:var(--muted);font-size:.875rem}
         input,select{inline-size:100%;min-block-size:44px;padding:.375rem .625rem;border:1px solid var(--field);border-radius:.375rem;background:var(--card);color:var(--text);font:inherit}
+        input[aria-invalid=true]{border-color:var(--bad);box-shadow:0 0 0 1px var(--bad)}
         button{min-block-size:44px;padding:.375rem 1rem;border:1px solid var(--field);border-radius:.375rem;background:var(--card);color:var(--text);font:inherit;font-weight:550;cursor:pointer}
         button:hover{text-decoration:underline}
         .primary{border-color:var(--accent);background:var(--accent);color:var(--on-accent)}

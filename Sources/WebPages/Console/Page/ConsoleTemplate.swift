@@ -10,6 +10,7 @@ enum ConsoleTemplate: String, CaseIterable {
     case buttons
     case form
     case field
+    case fieldState
     case chart
 
     private var source: String {
@@ -26,6 +27,11 @@ enum ConsoleTemplate: String, CaseIterable {
         case .buttons: "<div class=\"buttons\">{{#cells}}{{{.}}}\n{{/cells}}</div>"
         case .form: Self.formSource
         case .field: Self.fieldSource
+        case .fieldState:
+            """
+            {{#describedBy}} aria-describedby="{{{describedBy}}}"{{/describedBy}}\
+            {{#isInvalid}} aria-invalid="true" autofocus{{/isInvalid}}
+            """
         case .chart: "{{{svg}}}"
         }
     }
@@ -44,7 +50,7 @@ enum ConsoleTemplate: String, CaseIterable {
         {{#refresh}}
         <meta http-equiv="refresh" content="{{{seconds}}}; url={{{path}}}">
         {{/refresh}}
-        <title>{{{title}}} – Countersign console</title>
+        <title>{{#notice}}{{#isError}}Error: {{/isError}}{{/notice}}{{{title}}} – Countersign console</title>
         <link rel="stylesheet" href="{{{styleSheet}}}">
         </head>
         <body>
@@ -68,8 +74,8 @@ enum ConsoleTemplate: String, CaseIterable {
         <main id="main">
         <h1>{{{title}}}</h1>
         {{#notice}}
-        <p class="notice{{#isError}} error{{/isError}}" role="{{#isError}}alert{{/isError}}{{^isError}}status{{/isError}}">\
-        {{{text}}}</p>
+        <p class="notice{{#isError}} error{{/isError}}"{{#isError}} id="error" role="alert"{{/isError}}\
+        {{^isError}} role="status"{{/isError}}>{{{text}}}</p>
         {{/notice}}
         {{#blocks}}
         {{> *block}}
@@ -128,7 +134,7 @@ enum ConsoleTemplate: String, CaseIterable {
         {{#isText}}
         <div class="field"><label for="{{{name}}}">{{{label}}}</label>
         <input id="{{{name}}}" name="{{{name}}}" type="text" value="{{{value}}}" maxlength="{{{maximum}}}" autocomplete="off"\
-        {{#isRequired}} required{{/isRequired}}{{#hint}} aria-describedby="{{{name}}}-hint"{{/hint}}>
+        {{#isRequired}} required{{/isRequired}}{{> fieldState}}>
         {{#hint}}
         <p class="hint" id="{{{name}}}-hint">{{{hint}}}</p>
         {{/hint}}
@@ -142,7 +148,7 @@ enum ConsoleTemplate: String, CaseIterable {
         {{#isSearchBox}}
         <div class="field"><label for="{{{name}}}">{{{label}}}</label>
         <input id="{{{name}}}" name="{{{name}}}" type="search" value="{{{value}}}" maxlength="1024" autocomplete="off" \
-        spellcheck="false"{{#hint}} aria-describedby="{{{name}}}-hint"{{/hint}}>
+        spellcheck="false"{{> fieldState}}>
         {{#hint}}
         <p class="hint" id="{{{name}}}-hint">{{{hint}}}</p>
         {{/hint}}

@@ -16,8 +16,8 @@ enum OAuthAnswers {
     /// To what the handler of a client's request has thrown besides its own failures.
     @Sendable static func answer(to problem: Problem) -> Response {
         switch problem.code {
-        case .invalidRequest, .unsupportedMediaType:
-            return answer(to: .invalidRequest(problem.detail == nil ? "the form is not valid" : "no form came"))
+        case .unsupportedMediaType: return answer(to: .invalidRequest("no form came"))
+        case .invalidRequest: return answer(to: .invalidRequest("the form is empty or not valid"))
         default: return unread(problem)
         }
     }

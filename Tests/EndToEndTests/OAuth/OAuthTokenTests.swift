@@ -32,6 +32,14 @@ import Testing
             "/oauth/token", client,
             [("grant_type", "refresh_token"), ("refresh_token", tokens.refresh), ("x", "1"), ("x", "1")])
         #expect(repeated.status == 400 && repeated.json?["error"]?.string == "invalid_request")
+        for (body, type, description) in [
+            ("token=%ff", "application/x-www-form-urlencoded", "the form is empty or not valid"),
+            (#"{"token":"t"}"#, "application/json", "no form came"),
+        ] {
+            let answer = try await service.post("/oauth/token", body: Array(body.utf8), type: type).expecting(400)
+            #expect(answer.json?["error"]?.string == "invalid_request")
+            #expect(answer.json?["error_description"]?.string == description)
+        }
         let bad = try await world.refreshed("rt_unknown", client).expecting(400)
         #expect(bad.text == #"{"error":"invalid_grant"}"#)
         #expect(bad.header("Cache-Control") == "no-store")

@@ -141,7 +141,7 @@ extension Database {
         package let busy: Int
         /// Requests that no connection has taken yet.
         package let waiting: Int
-        /// Whether the last attempt to connect failed.
+        /// Whether the last attempt to connect failed, and no connection is left that has served.
         package let isDown: Bool
 
         package init(idle: Int = 0, busy: Int = 0, waiting: Int = 0, isDown: Bool = false) {

@@ -283,10 +283,39 @@ import Testing
     @Test func `a further connection that fails leaves the database up`() {
         var machine = machine(slots: 2)
         _ = machine.connected(0)
+        serve(&machine)
         machine.connectFailed(1, PostgresError(.connectFailed, operation: .connect, location: ""))
         #expect(!machine.statistics.isDown)
+        // An answer on a connection from before says nothing of the next attempt.
+        serve(&machine)
+        #expect(machine.outage != nil)
         _ = machine.lost(0, requeued: [], unsent: [])
         #expect(machine.statistics.isDown)
+    }
+
+    /// Has a statement answered on the first connection.
+    private func serve(_ machine: inout PoolStateMachine) {
+        _ = machine.submit(statement())
+        _ = take(&machine)
+        _ = take(&machine, answered: 1)
+    }
+
+    @Test func `a connection that is lost without an answer is an outage, which the first answer on another ends`() {
+        var (machine, _) = loaded(1)
+        let taken = take(&machine).taken
+        #expect(!machine.statistics.isDown)
+        let failure = PostgresError(.connectionLost, operation: .connect, location: "")
+        _ = machine.lost(0, failure: failure, requeued: [], unsent: taken)
+        #expect(machine.statistics.isDown)
+        _ = machine.connected(0)
+        _ = take(&machine)
+        #expect(machine.statistics.isDown)
+        _ = take(&machine, answered: 1)
+        #expect(!machine.statistics.isDown)
+        #expect(machine.outage == nil)
+        // Such as a server that stops while it serves.
+        _ = machine.lost(0, requeued: [], unsent: [])
+        #expect(!machine.statistics.isDown)
     }
 
     @Test func `a cancel is asked for again until the statement ends or the server is given up`() {

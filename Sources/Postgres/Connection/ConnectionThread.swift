@@ -89,11 +89,12 @@ struct ConnectionThread: Sendable {
                 try wait(&pipeline)
             }
         } catch {
-            if error.code == .protocolViolation || !pipeline.hasServed {
+            if error.code == .protocolViolation {
                 pool.logger.warning("database connection lost", metadata: ["error": "\(error.debugDescription)"])
             }
             let unsent = pipeline.abandon(because: error)
-            pool.lost(slot, requeued: pipeline.requeued, unsent: unsent)
+            pool.lost(
+                slot, failure: pipeline.hasServed ? nil : error, requeued: pipeline.requeued, unsent: unsent)
             for statement in pipeline.finished { statement.answer() }
             return .lost(hasServed: pipeline.hasServed)
         }

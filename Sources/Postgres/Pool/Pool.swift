@@ -130,8 +130,6 @@ final class Pool: Sendable {
     }
 
     func connected(_ slot: Int) {
-        let wasDown = state.withLock { $0.machine.outage != nil }
-        if wasDown { logger.notice("database connected again") }
         update { $0.machine.connected(slot) }
     }
 
@@ -143,9 +141,11 @@ final class Pool: Sendable {
             defer { state.machine.connectFailed(slot, error) }
             return state.machine.outage == nil
         }
-        if isFirstFailure {
-            logger.warning("database connection failed", metadata: ["error": "\(error.debugDescription)"])
-        }
+        if isFirstFailure { report(error) }
+    }
+
+    private func report(_ outage: PostgresError) {
+        logger.warning("database connection failed", metadata: ["error": "\(outage.debugDescription)"])
     }
 
     /// See `PoolStateMachine.advance`. The tasks of `answered` are resumed once the connection counts as free again.
@@ -154,12 +154,15 @@ final class Pool: Sendable {
         batch: inout [Statement]
     ) -> PoolStateMachine.ThreadCommand {
         var effects = PoolStateMachine.Effects()
-        let (command, hasWaiting, closing) = state.withLock { state in
+        let (command, hasWaiting, endsOutage, closing) = state.withLock { state in
+            let wasOut = state.machine.outage != nil
             let command = state.machine.advance(
                 slot, answered: answered.count, requeued: requeued, isHeldBack: isHeldBack, retires: retires,
                 batch: &batch, &effects)
-            return (command, state.machine.hasWaiting, command == .close ? threadEnded(&state) : [])
+            let endsOutage = wasOut && state.machine.outage == nil
+            return (command, state.machine.hasWaiting, endsOutage, command == .close ? threadEnded(&state) : [])
         }
+        if endsOutage { logger.notice("database connected again") }
         metrics.sent(batch)
         for statement in answered { statement.answer() }
         answered.removeAll(keepingCapacity: true)
@@ -169,8 +172,14 @@ final class Pool: Sendable {
         return command
     }
 
-    func lost(_ slot: Int, requeued: [Statement], unsent: [Statement]) {
-        update { $0.machine.lost(slot, requeued: requeued, unsent: unsent) }
+    /// See `PoolStateMachine.lost`.
+    func lost(_ slot: Int, failure: PostgresError?, requeued: [Statement], unsent: [Statement]) {
+        var isFirstFailure = false
+        update { state in
+            isFirstFailure = state.machine.outage == nil
+            return state.machine.lost(slot, failure: failure, requeued: requeued, unsent: unsent)
+        }
+        if let failure, isFirstFailure { report(failure) }
     }
 
     private func threadEnded(_ state: inout State) -> [CheckedContinuation<Void, Never>] {

@@ -24,8 +24,8 @@ extension PoolStateMachine {
 
     mutating func connected(_ slot: Int) -> Effects {
         var effects = Effects()
-        outage = nil
         slots[slot].condition = .ready
+        slots[slot].hasServed = false
         dispatch(&effects)
         return effects
     }
@@ -41,6 +41,11 @@ extension PoolStateMachine {
         batch: inout [Statement], _ effects: inout Effects
     ) -> ThreadCommand {
         slots[slot].load -= answered + requeued.count
+        // Not before: a pooler takes a connection that it has no server for, and closes it at the first statement.
+        if answered + requeued.count > 0, !slots[slot].hasServed {
+            slots[slot].hasServed = true
+            outage = nil
+        }
         for statement in requeued { statement.since = .now }
         slots[slot].isHeldBack = isHeldBack
         if retires { slots[slot].isRetiring = true }
@@ -75,8 +80,13 @@ extension PoolStateMachine {
 
     /// Handles the loss of a connection. Those to be sent again begin to wait. Statements that were never sent go to other
     /// connections, unless they belong to a transaction, which ended with it.
-    mutating func lost(_ slot: Int, requeued: [Statement], unsent: [Statement]) -> Effects {
+    ///
+    /// - Parameter failure: the reason, of a connection that has served nothing: it counts as a failed attempt.
+    mutating func lost(
+        _ slot: Int, failure: PostgresError? = nil, requeued: [Statement], unsent: [Statement]
+    ) -> Effects {
         var effects = Effects()
+        if let failure { outage = failure }
         for statement in requeued { statement.since = .now }
         returnPending(slot, &effects)
         putBack(requeued + unsent, &effects)

@@ -25,6 +25,8 @@ struct PoolStateMachine {
         var isHeldBack = false
         /// Whether the connection is to be closed as soon as it is idle.
         var isRetiring = false
+        /// Whether the server has answered a statement on the connection.
+        var hasServed = false
 
         var isOpen: Bool {
             condition == .ready && lease == nil && reservation == nil && !isHeldBack && !isRetiring
@@ -53,7 +55,8 @@ struct PoolStateMachine {
     var queue = WaitQueue()
     var isClosing = false
     private(set) var holdsWrites = false
-    /// The error of the last attempt to connect; nil once one succeeded.
+    /// The error of the last attempt to connect, or of a connection that was lost without an answer; nil once a new
+    /// connection has served.
     var outage: PostgresError?
     /// The number of statements that may be in flight on one connection.
     let pipelineDepth: Int
@@ -68,8 +71,8 @@ struct PoolStateMachine {
         acquireTimeout = configuration.acquireTimeout
     }
 
-    /// Whether there is no connection, and the last attempt at one has failed.
-    var isDown: Bool { outage != nil && !slots.contains { $0.condition == .ready } }
+    /// Whether no connection has served, and the last attempt at one has failed.
+    var isDown: Bool { outage != nil && !slots.contains { $0.condition == .ready && $0.hasServed } }
 
     var hasWaiting: Bool { queue.count > 0 || slots.contains { $0.reservation != nil } }
 

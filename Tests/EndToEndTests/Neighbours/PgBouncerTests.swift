@@ -47,9 +47,9 @@ extension Neighbours {
 
         /// Runs a cluster, with the role's settings, and PgBouncer in front of it.
         private func pooler(
-            _ body: (_ pooled: ScratchDatabase, _ direct: ScratchDatabase) async throws -> Void
+            _ body: (PrivateCluster, _ pooled: ScratchDatabase, _ direct: ScratchDatabase) async throws -> Void
         ) async throws {
-            try await PrivateCluster.run { _, url in
+            try await PrivateCluster.run { cluster, url in
                 let direct = ScratchDatabase(url: url)
                 for setting in try Self.documented("sql") {
                     let statement = setting.replacing("ROLE countersign", with: "ROLE postgres")
@@ -59,27 +59,30 @@ extension Neighbours {
                 try await SideProcess.run(
                     "/usr/sbin/pgbouncer", prepare: { try Self.prepare($0, port: port, cluster: url) }
                 ) { pooler in
-                    try await body(ScratchDatabase(url: "postgresql://postgres@127.0.0.1:\(port)/postgres"), direct)
+                    let pooled = ScratchDatabase(url: "postgresql://postgres@127.0.0.1:\(port)/postgres")
+                    try await body(cluster, pooled, direct)
                     #expect(pooler.isRunning)
                 }
             }
         }
 
-        private func service(_ body: (World) async throws -> Void) async throws {
+        private func service(_ body: (PrivateCluster, World) async throws -> Void) async throws {
             try await Sandbox.run { sandbox in
                 try await World.registerClients(at: sandbox)
-                try await pooler { pooled, direct in
+                try await pooler { cluster, pooled, direct in
                     let settings = [
                         "postgres.url": pooled.url, "postgres.migrationUrl": direct.url,
                         "postgres.preparedStatements": "false", "postgres.poolSize": "8",
                     ]
-                    try await World.serve(direct, sandbox, settings, arguments: ["--migrate"], body)
+                    try await World.serve(direct, sandbox, settings, arguments: ["--migrate"]) { world in
+                        try await body(cluster, world)
+                    }
                 }
             }
         }
 
         @Test func `behind PgBouncer the role's settings are in force in place of the options`() async throws {
-            try await pooler { pooled, direct in
+            try await pooler { _, pooled, direct in
                 try await direct.execute("ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'")
                 try await pooled.withPool(.test(poolSize: 1, preparedStatements: false)) { database in
                     let found = try await database.query(
@@ -95,7 +98,7 @@ extension Neighbours {
         }
 
         @Test func `behind PgBouncer a commit that the standby did not confirm is no success`() async throws {
-            try await pooler { pooled, direct in
+            try await pooler { _, pooled, direct in
                 try await direct.execute("CREATE TABLE t (n int8)")
                 try await direct.makeCommitsWait()
                 try await pooled.withPool(.test(poolSize: 1, preparedStatements: false)) { database in
@@ -124,7 +127,7 @@ extension Neighbours {
         @Test func `behind PgBouncer people sign in, bind, refresh, unlink and sign out, and workers do their work`()
             async throws
         {
-            try await service { world in
+            try await service { _, world in
                 let service = world.service
                 let created = try await world.newGrantedAccount("kim")
                 let access = try created.bearer()
@@ -150,9 +153,47 @@ extension Neighbours {
             }
         }
 
+        private static func isUp(_ world: World) async throws -> Bool? {
+            let lines = try await world.service.privateGet("/metrics").text.split(separator: "\n")
+            return lines.first { $0.hasPrefix("countersign_postgres_up ") }.map { $0.hasSuffix(" 1") }
+        }
+
+        /// PgBouncer takes connections all the same, and closes each at its first statement.
+        @Test func `behind PgBouncer a database that is down is seen to be, and the log says so once`() async throws {
+            try await service { cluster, world in
+                let created = try await world.newAccount("kim")
+                let access = try created.bearer()
+                let before = try await Self.isUp(world)
+                #expect(before == true)
+                let failures = { () throws -> Int in
+                    try world.service.logLines().count {
+                        $0["message"]?.string?.hasPrefix("database connection ") == true
+                    }
+                }
+
+                try await cluster.stop()
+                try await eventually("the gauge to be 0") { try await Self.isUp(world) == false }
+                let known = try failures()
+                for _ in 0..<20 {
+                    let answer = try await world.service.get("/v1/account", bearer: access)
+                    answer.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
+                    let isUp = try await Self.isUp(world)
+                    #expect(isUp == false)
+                }
+                // The connection of readiness is another pool's.
+                let lines = try failures()
+                #expect(lines <= known + 1)
+
+                _ = try await cluster.start()
+                try await world.scratch.awaitWrites(of: "postgres")
+                try await world.awaitService(access)
+                try await eventually("the gauge to be 1") { try await Self.isUp(world) == true }
+            }
+        }
+
         /// Statements of many callers on few connections, some of them in transactions, must not mix.
         @Test func `behind PgBouncer one of fifty binds at once succeeds`() async throws {
-            try await service { world in
+            try await service { _, world in
                 let created = try await world.newAccount("kim")
                 let access = try created.bearer()
                 let google = try await world.signIn("kim", with: .google)

@@ -49,10 +49,17 @@ package struct DatabaseInspection: Sendable {
     }
 
     /// Throws when the database takes no writes: a standby, or a primary in read-only mode. Touches no row, and so waits
-    /// for no standby. The pool closes a connection on which a write was refused, so that the next one can find the new
-    /// primary.
+    /// for no standby. Touches no table either: an index that is built on one would hold up a write that does.
+    ///
+    /// It fails as a write would, by 25006: the pool closes a connection on which one was refused, so that the next one can
+    /// find the new primary. And it is no SELECT, which a pooler may send to a standby.
     package func requireWritable() async throws {
-        _ = try await database.execute("UPDATE outbox SET status = status WHERE false")
+        _ = try await database.execute(
+            """
+            DO $$ BEGIN
+                IF current_setting('transaction_read_only')::boolean THEN RAISE read_only_sql_transaction; END IF;
+            END $$
+            """)
     }
 
     /// The commits of this role that wait for a synchronous standby, each by its process and its statement. A backend whose

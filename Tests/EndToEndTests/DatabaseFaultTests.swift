@@ -91,6 +91,21 @@ import Testing
         }
     }
 
+    /// As while an index is built. It holds up what writes to the table, and nothing else.
+    @Test func `a table that takes no writes for a while takes no process out of service`() async throws {
+        try await service { _, world, access, _ in
+            try await world.scratch.withPool(.test(poolSize: 1)) { owner in
+                try await owner.transaction { transaction in
+                    try await transaction.execute("LOCK TABLE outbox IN SHARE MODE")
+                    let answer = try await world.service.privateGet("/health/ready")
+                    #expect(answer.status == 200, "\(answer.text)")
+                    let account = try await world.service.get("/v1/account", bearer: access)
+                    #expect(account.status == 200)
+                }
+            }
+        }
+    }
+
     @Test
     func `connections that are terminated again and again cost some requests a 503, and nothing more`() async throws {
         try await service { _, world, access, _ in

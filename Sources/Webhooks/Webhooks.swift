@@ -55,6 +55,8 @@ package final class Webhooks: Sendable {
     private let seen = Mutex<[WebhookStanding]>([])
     /// The endpoints that are pushed to, or waited for.
     private let running = Mutex<Set<String>>([])
+    /// By the endpoint that fails, or none where it is the look at all of them.
+    private let reports = Mutex<[String?: FailureReports]>([:])
     private let isStopping = Atomic(false)
     private let ending = AsyncSignal()
 
@@ -113,6 +115,7 @@ package final class Webhooks: Sendable {
                         try await look(at: names)
                         looked = .now
                     }
+                    noteSuccess()
                 } catch {
                     warn("webhooks not looked at", error)
                 }
@@ -125,7 +128,12 @@ package final class Webhooks: Sendable {
         await ending.wait(past: 0, atMost: duration)
     }
 
+    private func noteSuccess(of name: String? = nil) {
+        reports.withLock { _ = $0.removeValue(forKey: name) }
+    }
+
     private func warn(_ message: Logger.Message, _ error: any Error, _ name: String? = nil) {
+        guard reports.withLock({ $0[name, default: FailureReports()].failed() }) else { return }
         var metadata: Logger.Metadata = ["error": "\(String(reflecting: error))"]
         if let name { metadata["endpoint"] = "\(name)" }
         logger.warning(message, metadata: metadata)
@@ -162,6 +170,7 @@ package final class Webhooks: Sendable {
                 if try await store.lease(name, by: holder, seconds: leaseSeconds) == .active {
                     try await pushLeased(name, WebhookLease(endpoint: name, holder: holder))
                 }
+                noteSuccess(of: name)
             } catch {
                 warn("webhook interrupted", error, name)
             }
@@ -209,6 +218,7 @@ package final class Webhooks: Sendable {
                     let left = ContinuousClock.now.duration(to: renewed)
                     await news.wait(past: seen, atMost: min(FeedNews.longestWait, left))
                 } while ContinuousClock.now < renewed && goesOn
+                if !group.isCancelled { noteSuccess(of: name) }
             }
             for pusher in pushers.values { await pusher.stop() }
         }

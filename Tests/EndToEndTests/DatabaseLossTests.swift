@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -40,6 +41,38 @@ import Testing
             try await world.awaitService(access)
             #expect(try await service.signInWithApple(token).text("status") == "signedIn")
             try await service.refresh(refresh).expecting(200)
+        }
+    }
+
+    @Test func `work that goes on failing while the database is down is a line of the log a minute`() async throws {
+        try await WebhookEndpointFile.with("http://127.0.0.1:9/hook") { settings in
+            try await World.onCluster(settings) { cluster, world in
+                let service = world.service
+                let lines = { (message: String, part: String?) throws -> Int in
+                    try service.logLines().count {
+                        $0["message"]?.string == message && ($0["work"] ?? $0["endpoint"])?.string == part
+                    }
+                }
+                let works: [(message: String, part: String?)] = [
+                    ("webhook interrupted", "crm"), ("webhooks not looked at", nil),
+                    ("recurring work failed", "audit seals"),
+                ]
+                let start = ContinuousClock.now
+                try await cluster.stop()
+                try await eventually("the first failures") {
+                    try works.allSatisfy { try lines($0.message, $0.part) > 0 }
+                }
+                // By then the others have failed again, too.
+                let failures = try await service.metric("countersign_audit_seal_failures_total")
+                try await eventually("four more") {
+                    try await service.metric("countersign_audit_seal_failures_total") >= failures + 4
+                }
+                let minutes = Int(start.duration(to: .now).components.seconds / 60)
+                for work in works {
+                    let count = try lines(work.message, work.part)
+                    #expect(count <= minutes + 1, "\(work.message)")
+                }
+            }
         }
     }
 

@@ -131,7 +131,8 @@ extension Countersign {
     /// The value of a series of the metrics page; 0 when it is not there yet.
     func metric(_ name: String, _ labels: String...) async throws -> Double {
         let lines = try await privateGet("/metrics").text.split(separator: "\n")
-        let line = lines.first { line in line.hasPrefix(name + "{") && labels.allSatisfy(line.contains) }
+        let start = name + (labels.isEmpty ? " " : "{")
+        let line = lines.first { line in line.hasPrefix(start) && labels.allSatisfy(line.contains) }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) } ?? 0
     }
 }

@@ -3,6 +3,7 @@ import HTTPAPI
 import HTTPServer
 import Logging
 import Postgres
+import Primitives
 import ServiceLifecycle
 import SignIn
 import Storage
@@ -35,25 +36,19 @@ struct RecurringWork: Service, CustomStringConvertible {
     }
 
     private func rounds() async {
-        var quiet: ContinuousClock.Instant?
+        var reports = FailureReports()
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             do {
                 let hasMore = isResting() ? false : try await Database.inBackground { try await round() }
-                quiet = nil
+                reports.succeeded()
                 if hasMore { continue }
             } catch {
-                if quiet.map({ $0 <= .now }) ?? true {
-                    report(error)
-                    quiet = .now + Self.pauseOfReports
-                }
+                if reports.failed() { report(error) }
             }
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) }
         }
         do { try await ending() } catch { report(error) }
     }
-
-    /// Between two lines of the log on work that goes on failing.
-    private static let pauseOfReports = Duration.seconds(60)
 
     private func report(_ error: any Error) {
         logger.warning(

@@ -75,7 +75,7 @@ enum HelpTexts {
         "countersign_password_hashes":
             "Passwords that are being hashed or wait to be, by state.",
         "countersign_password_hashes_refused_total":
-            "Passwords that were not checked because too many waited.",
+            "Passwords that were not hashed: no place, no thread or no memory.",
         "countersign_postgres_commits_waiting":
             "Commits that have waited for a synchronous standby for so long that writes are refused.",
         "countersign_postgres_connections":

@@ -41,13 +41,15 @@ package struct SharesInUse<Party: Hashable & Sendable>: Sendable {
 ///
 /// One party is an account, a network and all of the wider network that it may have to itself, so a caller names several, the
 /// widest first. A place that is free goes to the party that was served longest ago (fair queueing), so many callers of one
-/// party wait for each other and not others for them. When all places to wait are taken, the party with the most of them loses
-/// the newest (longest queue drop) to one that has fewer.
+/// party wait for each other and not others for them, and none is passed without end. When all places to wait are taken, the
+/// party with the most of them loses the newest (longest queue drop) to one that has fewer.
 ///
 /// A `FairLimit<Never>` knows no parties.
 package final class FairLimit<Party: Hashable & Sendable>: Sendable {
     private struct Waiter {
         let shares: [Share<Party>]
+        /// The turn before the latest when it came.
+        let arrival: UInt64
         let continuation: CheckedContinuation<Bool, Never>
     }
 
@@ -58,7 +60,8 @@ package final class FairLimit<Party: Hashable & Sendable>: Sendable {
         var waiting: [Waiter] = []
         /// The turn in which a party that has places got its last one.
         var served: [Party: UInt64] = [:]
-        var turn: UInt64 = 0
+        /// The latest.
+        var turn: UInt64 = 1
 
         mutating func serve(_ shares: [Share<Party>]) {
             turn += 1
@@ -75,9 +78,18 @@ package final class FairLimit<Party: Hashable & Sendable>: Sendable {
             for share in shares where inUse.count(of: share.party) == 0 { served[share.party] = nil }
         }
 
-        /// The first of the party that was served longest ago, or never.
+        /// The first of the party that was served longest ago.
+        ///
+        /// A party without a turn, which it loses with its last place, counts as served just before the latest turn when its
+        /// waiter came: as the first of all, two that come and go would pass a third one without end. So does the narrower
+        /// party that a waiter doesn't name.
         mutating func takeNext() -> Waiter? {
-            let turns = waiting.map { waiter in waiter.shares.map { served[$0.party, default: 0] } }
+            let width = waiting.map(\.shares.count).max() ?? 0
+            let turns = waiting.map { waiter in
+                (0..<width).map { index in
+                    waiter.shares.dropFirst(index).first.flatMap { served[$0.party] } ?? waiter.arrival
+                }
+            }
             // `min` finds the first of equals, which has waited longest.
             guard let next = turns.indices.min(by: { turns[$0].lexicographicallyPrecedes(turns[$1]) }) else {
                 return nil
@@ -167,7 +179,7 @@ package final class FairLimit<Party: Hashable & Sendable>: Sendable {
                         return (false, nil)
                     }
                 }
-                state.waiting.append(Waiter(shares: shares, continuation: continuation))
+                state.waiting.append(Waiter(shares: shares, arrival: state.turn - 1, continuation: continuation))
                 return (nil, dropped)
             }
             if let isAdmitted { continuation.resume(returning: isAdmitted) }

@@ -29,6 +29,9 @@ import Testing
             gate?.resume()
         }
 
+        /// Returns once the work runs.
+        func awaitStart(of name: String) async { while !order.contains(name) { await Task.yield() } }
+
         var order: [String] { state.withLock(\.order) }
     }
 
@@ -118,6 +121,58 @@ import Testing
         }
         for name in ["w1", "home", "w2", "w3", "w1again"] { await place.leave(name) }
         #expect(place.order == ["w1", "home", "w2", "w3", "w1again"])
+        for task in tasks { #expect(await task.value) }
+    }
+
+    /// Of one network, in the session of an account or without one.
+    private static func caller(in account: String? = nil) -> [Share<String>] {
+        (["wide", "network"] + (account.map { [$0] } ?? [])).map { Share(of: $0, 10) }
+    }
+
+    @Test func `a caller with an account and those of its network without one are served in turn`() async {
+        let limit = FairLimit<String>(running: 1, waiting: 10)
+        let place = Place()
+        var tasks = [await Self.ask(limit, "1", Self.caller(), in: place)]
+        for name in ["kim1", "kim2"] {
+            tasks.append(await Self.ask(limit, name, Self.caller(in: "kim"), in: place))
+        }
+        // Those without one keep coming.
+        for (name, left, next) in [("2", "1", "kim1"), ("3", "kim1", "2"), ("4", "2", "3")] {
+            tasks.append(await Self.ask(limit, name, Self.caller(), in: place))
+            await place.leave(left)
+            await place.awaitStart(of: next)
+        }
+        for name in ["3", "kim2", "4"] { await place.leave(name) }
+        #expect(place.order == ["1", "kim1", "2", "3", "kim2", "4"])
+        for task in tasks { #expect(await task.value) }
+    }
+
+    @Test func `a caller without an account is not passed by accounts of its network that come and go`() async {
+        let limit = FairLimit<String>(running: 1, waiting: 10)
+        let place = Place()
+        var tasks = [await Self.ask(limit, "kim1", Self.caller(in: "kim"), in: place)]
+        tasks.append(await Self.ask(limit, "ada1", Self.caller(in: "ada"), in: place))
+        tasks.append(await Self.ask(limit, "1", Self.caller(), in: place))
+        await place.leave("kim1")
+        await place.awaitStart(of: "ada1")
+        tasks.append(await Self.ask(limit, "kim2", Self.caller(in: "kim"), in: place))
+        for name in ["ada1", "1", "kim2"] { await place.leave(name) }
+        #expect(place.order == ["kim1", "ada1", "1", "kim2"])
+        for task in tasks { #expect(await task.value) }
+    }
+
+    @Test func `a party that waits for a second place is not passed by others that come and go`() async {
+        let limit = FairLimit<String>(running: 1, waiting: 10)
+        let place = Place()
+        var tasks: [Task<Bool, Never>] = []
+        for name in ["a1", "a2", "b1"] {
+            tasks.append(await Self.ask(limit, name, Self.shares(String(name.first ?? "?")), in: place))
+        }
+        await place.leave("a1")
+        await place.awaitStart(of: "b1")
+        tasks.append(await Self.ask(limit, "c1", Self.shares("c"), in: place))
+        for name in ["b1", "a2", "c1"] { await place.leave(name) }
+        #expect(place.order == ["a1", "b1", "a2", "c1"])
         for task in tasks { #expect(await task.value) }
     }
 

@@ -6,11 +6,11 @@ import Testing
 /// Databases that hang and are not down: their connections stay, and nothing answers.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct FrozenDatabaseTests {
     /// What ends a request's wait: five seconds for a statement, and two for a COMMIT (`the requests' connections wait five
-    /// seconds for an answer`), or that commits are known to wait for the standby. Whatever a busy machine adds, the silence
-    /// of the connection would end it later, after twelve.
+    /// seconds for an answer`), or for a lock, which one has that waits to commit, or that commits are known to wait for the
+    /// standby. Whatever a busy machine adds, the silence of the connection would end it later, after twelve.
     private static let limits = [
         "not answered within the answer timeout", "not answered within the commit timeout",
-        "its commit waits for a standby", "writesHeld",
+        "its commit waits for a standby", "writesHeld", "canceling statement due to lock timeout",
     ]
 
     private typealias Person = (token: String, access: String, refresh: String)

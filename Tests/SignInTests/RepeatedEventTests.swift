@@ -152,7 +152,7 @@ private struct KnownPerson: TestFixture {
         for number in 1...10 {
             let (one, other) = try await (post().session, post().session)
             let session = try await fixture.opened(one)
-            try await fixture.service.sessions.end(other.session.id, of: session.accountID, by: call(as: "l\(number)"))
+            try await fixture.service.sessions.end(other.session.id, in: session, by: call(as: "l\(number)"))
             for _ in 0..<2 {
                 try await fixture.service.sessions.revoke(.current, of: session, by: call(as: "c\(number)"))
             }

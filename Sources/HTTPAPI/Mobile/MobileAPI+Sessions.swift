@@ -14,7 +14,7 @@ extension MobileAPI {
             },
             deletion("/v1/sessions/{sessionId}") { request, session, call in
                 let sessionID = try request.parameter("sessionId", as: SessionID.init)
-                try await service.sessions.end(sessionID, of: session.accountID, by: call)
+                try await service.sessions.end(sessionID, in: session, by: call)
                 return .empty()
             },
             Route(.post, "/v1/sessions/refresh") { request in

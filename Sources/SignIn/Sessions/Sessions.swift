@@ -63,7 +63,7 @@ package struct Sessions: Sendable {
         try await stored { try await store.live(of: accountID, first: current, by: call) }
     }
 
-    /// Signs out the session itself, or it and others of the account.
+    /// Signs out the session itself, or it and others of the account; others only while it is live.
     package func revoke(_ scope: RevocationScope, of session: Session, by call: Call) async throws(SignInFailure) {
         let event = AuditEvent(
             .signedOut, from: call.origin, accountID: session.accountID, sessionID: session.id, reason: scope.rawValue)
@@ -76,13 +76,13 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// Ends one session of an account.
-    package func end(_ id: SessionID, of accountID: AccountID, by call: Call) async throws(SignInFailure) {
-        let event = AuditEvent(.signedOut, from: call.origin, accountID: accountID, sessionID: id)
-        let isEnded = try await repetitions.recording(.signOut(accountID, nil), by: call) {
+    /// Ends one session of an account, by a live one of it.
+    package func end(_ id: SessionID, in session: Session, by call: Call) async throws(SignInFailure) {
+        let event = AuditEvent(.signedOut, from: call.origin, accountID: session.accountID, sessionID: id)
+        let isEnded = try await repetitions.recording(.signOut(session.accountID, nil), by: call) {
             isRecorded throws(SignInFailure) in
             let isEnded = try await stored {
-                try await store.end(id, of: accountID, recording: isRecorded ? event : nil, by: call)
+                try await store.end(id, in: session, recording: isRecorded ? event : nil, by: call)
             }
             return (isEnded, isEnded ? event : nil)
         }

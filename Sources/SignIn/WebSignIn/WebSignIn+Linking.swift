@@ -79,10 +79,10 @@ extension WebSignIn {
     private func bind(
         _ ticket: String, to holder: AccountID, provenBy proof: SignedIn, replacing: Bool, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
+        let token = Array(proof.session.accessToken.utf8)
         let answer: Result<SignInAnswer, SignInFailure>
         do throws(SignInFailure) {
             guard proof.account.id == holder else { throw .invalidCredentials }
-            let token = Array(proof.session.accessToken.utf8)
             answer = .success(
                 try await linking.bind(
                     linkTicket: ticket, credential: .session(token), replacing: replacing, by: call))
@@ -90,8 +90,9 @@ extension WebSignIn {
             answer = .failure(error)
         }
         do throws(SignInFailure) {
-            try await sessions.sessions.end(proof.session.id, of: proof.account.id, by: call)
-        } catch .sessionNotFound {
+            let session = try await sessions.sessions.session(of: token, by: call)
+            try await sessions.sessions.revoke(.current, of: session, by: call)
+        } catch .invalidSession {
             // It was of the identity that was replaced, and went with it.
         } catch {
             // What has been linked stays.

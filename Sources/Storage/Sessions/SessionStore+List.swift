@@ -94,14 +94,17 @@ extension SessionStore {
         ).first
     }
 
-    /// Ends one of the account's live sessions.
+    /// Ends a live session of the account that `session` belongs to.
     ///
     /// - Returns: whether there was such a session.
+    /// - Throws: `Refusal.sessionGone` when `session` was to end another one and has ended itself.
     package func end(
-        _ id: SessionID, of accountID: AccountID, recording event: AuditEvent?, by call: Call
+        _ id: SessionID, in session: Session, recording event: AuditEvent?, by call: Call
     ) async throws -> Bool {
         try await database.change(by: call) { change in
-            try await change.sessions.end(.live(id, of: accountID), because: .signedOut, recording: event)
+            if id != session.id { try await change.sessions.beginEndingOthers(in: session) }
+            return try await change.sessions.end(
+                .live(id, of: session.accountID), because: .signedOut, recording: event)
         }
     }
 }

@@ -68,6 +68,7 @@ package struct SessionStore: Sendable {
     ///
     /// - Parameter event: recorded if any session was live.
     /// - Returns: whether any was.
+    /// - Throws: `Refusal.sessionGone` when `session` was to end others and has ended itself.
     package func end(
         _ scope: RevocationScope, of session: Session, recording event: AuditEvent?, by call: Call
     ) async throws -> Bool {
@@ -80,12 +81,8 @@ package struct SessionStore: Sendable {
             if scope == .all {
                 // Waits for the sign-ins that are under way, and ends what they open; later ones wait for this.
                 try await change.accounts.lock("a.account_id = \(session.accountID)")
-            } else {
-                // A transaction that changes the account holds a lock on one of its sessions and goes on to end others,
-                // so this waits for it here. Sign-ins don't wait for this lock.
-                _ = try await change.execute(
-                    "SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
             }
+            try await change.sessions.beginEndingOthers(in: session)
             let isEnded = try await change.sessions.end(
                 .ofAccount(session.accountID, except: scope == .others ? session.id : nil), because: .signedOut,
                 recording: event)
@@ -185,6 +182,17 @@ extension Change.Sessions {
             newSession.insertion(
                 accountID: "a.account_id", identityID: "NULL",
                 from: "accounts a WHERE a.account_id = \(accountID)"))
+    }
+
+    /// What a session begins with that is to end others of its account.
+    ///
+    /// - Throws: `Refusal.sessionGone` when it has ended, as by one of those.
+    func beginEndingOthers(in session: Session) async throws {
+        // A transaction that changes the account holds a lock on one of its sessions and goes on to end others, so this waits
+        // for it here, and sees what it has ended by the next statement. Sign-ins don't wait for this lock.
+        _ = try await change.execute(
+            "SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
+        guard try await isLive(session.id, of: session.accountID) else { throw Refusal.sessionGone }
     }
 
     /// Whether a session is still live; if so, it stays live until the transaction ends.

@@ -73,7 +73,7 @@ extension RandomWalker {
         let listed = Set(try await world.service.sessions.list(of: session.accountID, by: call).map(\.id))
         // In the walkers' order: that of the list is random among sessions that were opened at the same time.
         let ended = try one(of: world.memory.read(\.sessions).map(\.id).filter(listed.contains))
-        try await world.service.sessions.end(ended, of: session.accountID, by: call)
+        try await world.service.sessions.end(ended, in: session, by: call)
         world.memory.note(.signedOut, by: client.requestID)
     }
 }

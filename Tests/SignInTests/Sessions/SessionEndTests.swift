@@ -87,7 +87,7 @@ import Testing
         case .signedOutElsewhere, .signedOutEverywhere:
             let scope: RevocationScope = cause == .signedOutElsewhere ? .others : .all
             try await sessions.revoke(scope, of: try await people.opened(other), by: people.call)
-        case .listedAndEnded: try await sessions.end(session.id, of: session.accountID, by: people.call)
+        case .listedAndEnded: try await sessions.end(session.id, in: try await people.opened(other), by: people.call)
         case .tokenReused:
             let second = try await people.refresh(victim.refreshToken)
             _ = try await people.refresh(second.refreshToken)

@@ -97,7 +97,8 @@ import Testing
         let account = try await open(3)[0].account
         fixture.clock.advance(by: 5_184_000)
         let opened = try await open(3)
-        try await fixture.service.sessions.end(opened[0].session.id, of: account.id, by: fixture.call)
+        try await fixture.service.sessions.end(
+            opened[0].session.id, in: try await fixture.opened(opened[1]), by: fixture.call)
         #expect(try await limiter().round(limit: 2) == false)
         #expect(
             try await fixture.service.sessions.list(of: account.id, by: fixture.call).map(\.id)

@@ -48,7 +48,8 @@ import Testing
         let third = try await open()
         #expect(try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).count == 3)
         fixture.clock.advance(by: 1)
-        try await fixture.service.sessions.end(third.session.id, of: first.account.id, by: fixture.call)
+        try await fixture.service.sessions.end(
+            third.session.id, in: try await fixture.opened(second), by: fixture.call)
         #expect(
             try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).map(\.id) == [
                 second.session.id
@@ -77,7 +78,8 @@ import Testing
     @Test func `a device that is signed out from another one is out at once, and the record says so`() async throws {
         let kept = try await open()
         let ended = try await open()
-        try await fixture.service.sessions.end(ended.session.id, of: kept.account.id, by: fixture.call)
+        try await fixture.service.sessions.end(
+            ended.session.id, in: try await fixture.opened(kept), by: fixture.call)
         try await fixture.expectEnded(ended.session)
         _ = try await fixture.opened(kept)
         let events = try await fixture.database.query(
@@ -95,13 +97,14 @@ import Testing
         fixture.clock.advance(by: 5_184_000)
         let kim = try await open()
         let ended = try await open()
-        try await fixture.service.sessions.end(ended.session.id, of: kim.account.id, by: fixture.call)
+        let session = try await fixture.opened(kim)
+        try await fixture.service.sessions.end(ended.session.id, in: session, by: fixture.call)
         let ada = try await open("a-2")
         let records = try await fixture.count("audit_events WHERE type = 'signed_out'")
         let unknown = SessionID(now: fixture.clock.now())
         for id in [old.session.id, ended.session.id, ada.session.id, unknown] {
             try await expectFailure("sessionNotFound") {
-                try await fixture.service.sessions.end(id, of: kim.account.id, by: fixture.call)
+                try await fixture.service.sessions.end(id, in: session, by: fixture.call)
             }
         }
         _ = try await fixture.opened(ada)
@@ -109,9 +112,9 @@ import Testing
     }
 
     @Test func `of fifty who end one session at once, one does`() async throws {
-        let kim = try await open()
+        let session = try await fixture.opened(try await open())
         let outcomes = try await race(50) { _ in
-            try await fixture.service.sessions.end(kim.session.id, of: kim.account.id, by: fixture.call)
+            try await fixture.service.sessions.end(session.id, in: session, by: fixture.call)
         }
         #expect(outcomes == ["won": 1, "sessionNotFound": 49])
         // Who wins need not be who came first, and is in a sum then.

@@ -206,6 +206,33 @@ import Testing
         #expect(try await fixture.texts("SELECT display_name FROM accounts") == [nil])
     }
 
+    /// By a scope, or one by its id.
+    @Test(arguments: [.others, .all, nil] as [RevocationScope?])
+    func `a session that ends while it signs others out ends none of them`(scope: RevocationScope?) async throws {
+        let kim = try await fixture.register(Self.email)
+        let kept = try await fixture.opened(kim)
+        let ended = try await fixture.opened(try await fixture.signIn(Self.email))
+        let signingOut = try await fixture.interleave { transaction in
+            // A change of the password in the other session, in its order.
+            try await transaction.execute("SELECT FROM accounts FOR UPDATE")
+            try await transaction.execute("SELECT FROM sessions WHERE session_id = \(kept.id) FOR SHARE")
+            try await transaction.execute(
+                """
+                UPDATE sessions SET ended_at = now(), end_reason = 'password_changed'
+                WHERE session_id = \(ended.id)
+                """)
+        } with: {
+            if let scope {
+                try await fixture.service.sessions.revoke(scope, of: ended, by: fixture.call)
+            } else {
+                try await fixture.service.sessions.end(kept.id, in: ended, by: fixture.call)
+            }
+        }
+        try await expectFailure("invalidSession") { try await signingOut.value }
+        _ = try await fixture.opened(kim)
+        #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == 0)
+    }
+
     @Test func `a name that comes with a sign-in whose session has ended by then is not the account's`() async throws {
         _ = try await fixture.signUp(.apple("kim"))
         let credential = ProviderCredential(token: try fixture.apple("kim"), fullName: DisplayName("Left behind"))

@@ -40,9 +40,14 @@ extension WebAPI {
         }
         try accountForm(of: request, action) { _ in }
         let call = call(of: request)
-        if let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call) {
-            try await signIn.sessions.sessions.revoke(scope, of: session, by: call)
-        } else if scope != .current {
+        do throws(SignInFailure) {
+            if let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call) {
+                try await signIn.sessions.sessions.revoke(scope, of: session, by: call)
+            } else if scope != .current {
+                throw .invalidSession
+            }
+        } catch {
+            guard case .invalidSession = error else { throw error }
             return redirect(to: AccountPath.account.naming(uiLocales(of: request)))
         }
         return signedOut(request)
@@ -100,7 +105,7 @@ extension WebAPI {
             switch ended {
             case .one(let id):
                 do throws(SignInFailure) {
-                    try await signIn.sessions.sessions.end(id, of: visit.session.accountID, by: visit.call)
+                    try await signIn.sessions.sessions.end(id, in: visit.session, by: visit.call)
                 } catch {
                     // It has ended by itself, or by the same button in another tab.
                     guard case .sessionNotFound = error else { throw error }

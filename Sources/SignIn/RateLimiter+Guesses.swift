@@ -62,10 +62,11 @@ extension RateLimiter {
     ///   - guesser: `nil` if nothing is known of it.
     ///   - isKnown: whether the account that is proven knows the guesser; for a wrong password, the same question about
     ///     no account.
+    ///   - guess: is given whether what is right may be refused all the same, and so has to take as long as what is wrong.
     func guessingPassword<Proven: Sendable>(
         of account: String, with address: EmailAddress?, in id: AccountID? = nil, guesser: PasswordGuesser?,
         by call: Call, isKnown: (Proven?) async throws(SignInFailure) -> Bool,
-        _ guess: () async throws(SignInFailure) -> Proven
+        _ guess: (Bool) async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
         try await drawNetworks(.guessPerNetwork, by: call)
         let own = guesser.map { Subject.one($0.key, of: account) }
@@ -78,7 +79,7 @@ extension RateLimiter {
         }
         let proven: Proven?
         do throws(SignInFailure) {
-            proven = try await guess()
+            proven = try await guess(used != nil)
         } catch {
             if case .invalidCredentials = error {
                 proven = nil

@@ -27,6 +27,18 @@ import Testing
         }
     }
 
+    @Test func `an imported password stays as it is where it is refused, though it is right`() async throws {
+        let bcrypt = "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"
+        try await fixture.people.database.execute(
+            "UPDATE accounts SET password_hash = \(bcrypt), password_is_unused = true")
+        try await fixture.useUpPassword()
+        #expect(try await fixture.guess("test", from: Self.elsewhere) == "\(Self.refused), hashed")
+        let kept: SQL = "accounts WHERE password_hash = \(bcrypt) AND password_is_unused"
+        #expect(try await fixture.people.count(kept) == 1)
+        #expect(try await fixture.guess("test", from: Self.home) == "signedIn, hashed")
+        #expect(try await fixture.people.count(kept) == 0)
+    }
+
     @Test func `at home there are ten wrong passwords too`() async throws {
         try await fixture.useUpPassword()
         for _ in 0..<10 { _ = try await fixture.guess(from: Self.home) }

@@ -86,8 +86,8 @@ package struct AccountSettings: Sendable {
             in: account.email == nil ? account.id : nil, guesser: .session(session.id), by: call
         ) { _ throws(SignInFailure) in
             true
-        } _: { () throws(SignInFailure) in
-            guard try await hasher.verify(password, against: hash, in: account.id, by: call) else {
+        } _: { isHeld throws(SignInFailure) in
+            guard try await hasher.verify(password, against: hash, isHeld: isHeld, in: account.id, by: call) else {
                 throw .invalidCredentials
             }
         }

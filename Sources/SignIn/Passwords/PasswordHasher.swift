@@ -8,8 +8,8 @@ import Synchronization
 /// The hashing of passwords with scrypt (RFC 7914; N = 2¹⁷, r = 8, p = 1: 128 MiB and a third of a second each), a bounded
 /// number at a time and never on an event loop.
 ///
-/// Hashes that another system made are checked here too, until their owners have signed in (`ForeignPasswords`). Memory is
-/// `slots` × 256 MiB at most, and no more than the limit. Beyond the slots a bounded number waits; beyond that the answer is
+/// Hashes that another system made are checked here too, until their owners have signed in (`ForeignPasswords`). They take no
+/// more memory together than the limit. Beyond the slots a bounded number waits; beyond that the answer is
 /// ``SignInFailure/overloaded(retryAfter:)`` at once. Each party has its share of the slots, whether its passwords are
 /// right or wrong, and parties are served in turn (`FairLimit`).
 package final class PasswordHasher: Sendable {
@@ -25,23 +25,7 @@ package final class PasswordHasher: Sendable {
     private let count = Atomic(0)
     private let foreign: ForeignPasswords
     private let memory: WeightedLimit
-    /// What a hash of ours takes of a processor, measured from the start on.
-    private let ownTime: Task<Duration, Never>
-    /// How long the last hash of ours took, and when it ended: on a busy machine longer.
-    private let lastOwn = Mutex<(duration: Duration, end: ContinuousClock.Instant)?>(nil)
-    /// The floor of one spelling goes no higher for a busy machine: a proxy or an app has to wait that long.
-    private static let highestFloor = Duration.seconds(5)
-    /// How long a refusal takes at least, from the beginning of the check: an imported hash may be quicker to check than one
-    /// of ours, and would show who was imported.
-    package var floor: Duration {
-        get async {
-            let least = await leastFloor
-            let last = lastOwn.withLock { $0 }
-            guard let last, last.end.advanced(by: .seconds(60)) > .now else { return least }
-            return max(least, min(last.duration * 3 / 2, Self.highestFloor))
-        }
-    }
-    private var leastFloor: Duration { get async { await ownTime.value * 3 / 2 } }
+    private let memoryLimit: Int
     /// The hash that stands in for an account without a password, so that its check takes as long as any other.
     private let decoy: PasswordHash
     private let refusals = Counter(label: "countersign_password_hashes_refused_total")
@@ -54,37 +38,11 @@ package final class PasswordHasher: Sendable {
         self.cost = cost
         self.foreign = foreign
         self.memory = WeightedLimit(memoryLimit)
+        self.memoryLimit = memoryLimit
         self.places = FairLimit(running: slots, waiting: maximumWaiting)
         self.networkShare = max(1, (slots + maximumWaiting) * 2 / 3)
         let salt = try SecureRandom.bytes(16)
-        self.ownTime = Task {
-            await PasswordHasher.time { _ = try? Scrypt.derive(password: [], salt: [], cost: cost, count: 32) }.used
-        }
         self.decoy = PasswordHasher.format(cost, salt: salt, hash: SecretBytes(try SecureRandom.bytes(32)))
-    }
-
-    /// Whether a check against the hash takes longer here than a refusal is held back. It is tried once.
-    package func exceedsFloor(_ hash: ForeignPasswordHash) async -> Bool {
-        let foreign = foreign
-        // Not what the thread uses: some kinds have threads of their own.
-        let duration = await PasswordHasher.time { _ = try? foreign.matches("", hash) }.passed
-        return await duration > leastFloor
-    }
-
-    /// How long a hash takes here, and what it takes of a processor by its thread, whatever else runs; a second, where there
-    /// is no thread to try.
-    private static func time(_ hash: @escaping @Sendable () -> Void) async -> (passed: Duration, used: Duration) {
-        await withCheckedContinuation { continuation in
-            let isStarted = DedicatedThread.start("password floor") {
-                let begin = ContinuousClock.now
-                hash()
-                let passed = ContinuousClock.now - begin
-                var used = timespec()
-                unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used)
-                continuation.resume(returning: (passed, .seconds(used.tv_sec) + .nanoseconds(used.tv_nsec)))
-            }
-            if !isStarted { continuation.resume(returning: (.seconds(1), .seconds(1))) }
-        }
     }
 
     /// `$scrypt$ln=17,r=8,p=1$salt$hash`, salt and hash in base64url; of the password's normal form.
@@ -95,83 +53,175 @@ package final class PasswordHasher: Sendable {
     ) async throws(SignInFailure) -> PasswordHash {
         let (cost, normal) = (self.cost, PasswordSpellings(password).normal)
         return try await run(cost.memoryBytes, in: account, by: call) {
-            let salt = try SecureRandom.bytes(16)
-            let hash = try Scrypt.derive(password: Array(normal.utf8), salt: salt, cost: cost, count: 32)
-            return PasswordHasher.format(cost, salt: salt, hash: hash)
+            await Self.onThread { Held(value: try Self.hash(normal, cost)) }
         }
     }
 
-    /// Whether the password is the one that was hashed, in one of its spellings. `nil`, an account without a password or no
-    /// account, takes the same time and is false; whatever is false takes ``floor`` at least, for each spelling.
-    ///
-    /// - Parameter account: whose session asks for it, if one does.
-    package func verify(
-        _ password: String, against stored: PasswordHash?, in account: AccountID? = nil, by call: Call
-    ) async throws(SignInFailure) -> Bool {
-        let spellings = PasswordSpellings(password).all
-        let floor = await floor * spellings.count
-        let (matches, end) =
-            if let stored, !stored.isOwn, let hash = ForeignPasswordHash(stored.text) {
-                try await run(hash.memoryBytes, in: account, by: call) { [foreign] in
-                    let end = ContinuousClock.now + floor
-                    return (try spellings.contains { try foreign.matches($0, hash) }, end)
-                }
-            } else {
-                try await matches(spellings, own: stored, floor: floor, in: account, by: call)
-            }
-        if !matches { try? await Task.sleep(until: end) }
-        return matches
+    private static func hash(_ password: String, _ cost: Scrypt.Cost) throws -> PasswordHash {
+        let salt = try SecureRandom.bytes(16)
+        let hash = try Scrypt.derive(password: Array(password.utf8), salt: salt, cost: cost, count: 32)
+        return format(cost, salt: salt, hash: hash)
     }
 
-    /// - Returns: besides, when a refusal may be answered.
-    private func matches(
-        _ spellings: [String], own stored: PasswordHash?, floor: Duration, in account: AccountID?, by call: Call
-    ) async throws(SignInFailure) -> (Bool, ContinuousClock.Instant) {
+    // MARK: Checking
+
+    /// What a password is to a stored hash.
+    package enum Outcome: Equatable, Sendable {
+        case wrong
+        case right
+        /// Right by a hash of another system's. This one is ours, of the password's normal form.
+        case rightByOther(PasswordHash)
+    }
+
+    /// Whether ``check(_:against:isHeld:in:by:)`` finds the password right.
+    package func verify(
+        _ password: String, against stored: PasswordHash?, isHeld: Bool = false, in account: AccountID? = nil,
+        by call: Call
+    ) async throws(SignInFailure) -> Bool {
+        try await check(password, against: stored, isHeld: isHeld, in: account, by: call) != .wrong
+    }
+
+    /// Compares a password, in each of its spellings, with a stored hash; `nil` is an account without a password, or no
+    /// account.
+    ///
+    /// What is wrong takes half as long again as the hashes of ours in this very check do, and keeps its place for as
+    /// long. Ours are made beside a hash of another system too, which may be much quicker: so who was imported shows
+    /// neither in the time of an answer nor in that of those who wait behind it, however busy the machine is.
+    ///
+    /// - Parameters:
+    ///   - isHeld: whether what is right takes as long, as it may be refused all the same.
+    ///   - account: whose session asks for it, if one does.
+    package func check(
+        _ password: String, against stored: PasswordHash?, isHeld: Bool = false, in account: AccountID? = nil,
+        by call: Call
+    ) async throws(SignInFailure) -> Outcome {
+        let spellings = PasswordSpellings(password).all
+        if let stored, !stored.isOwn, let other = ForeignPasswordHash(stored.text) {
+            return try await check(spellings, against: other, isHeld: isHeld, in: account, by: call)
+        }
         let parsed = stored.flatMap(PasswordHasher.parse)
         guard let (cost, salt, expected) = parsed ?? PasswordHasher.parse(decoy) else {
             throw .fault(operation: "read password hash")
         }
         return try await run(cost.memoryBytes, in: account, by: call) {
-            let end = ContinuousClock.now + floor
-            let isFound = try spellings.contains { spelling in
+            await Self.onThread {
                 let begin = ContinuousClock.now
-                let hash = try Scrypt.derive(
-                    password: Array(spelling.utf8), salt: salt, cost: cost, count: expected.bytes.count)
-                let now = ContinuousClock.now
-                self.lastOwn.withLock { $0 = (now - begin, now) }
-                return hash.matches(expected)
+                let isFound = try spellings.reduce(false) { isFound, spelling in
+                    if isFound, !isHeld { return true }
+                    let hash = try Scrypt.derive(
+                        password: Array(spelling.utf8), salt: salt, cost: cost, count: expected.bytes.count)
+                    return hash.matches(expected) || isFound
+                }
+                let isRight = isFound && parsed != nil
+                return Held<Outcome>(
+                    value: isRight ? .right : .wrong, until: isRight && !isHeld ? nil : Self.end(of: begin, by: .now))
             }
-            return (isFound && parsed != nil, end)
         }
     }
 
-    private func run<Result: Sendable>(
-        _ memoryBytes: Int, in account: AccountID?, by call: Call,
-        _ work: @escaping @Sendable () throws -> Result
-    ) async throws(SignInFailure) -> Result {
-        let shares = call.caller.shares(network: networkShare, of: account.map { ("\($0)", Self.accountShare) })
-        let outcome = await places.admit(shares) { () async -> Swift.Result<Result, any Error>? in
-            defer { count.add(1, ordering: .relaxed) }
-            return await memory.admit(memoryBytes) { () async -> Swift.Result<Result, any Error>? in
-                await withCheckedContinuation { continuation in
-                    let isStarted = DedicatedThread.start("password hash") {
-                        // Yields to the threads that serve everything else; on Linux the call applies to the calling
-                        // thread.
-                        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
-                        continuation.resume(returning: Swift.Result { try work() })
-                    }
-                    if !isStarted { continuation.resume(returning: nil) }
-                }
+    private func check(
+        _ spellings: [String], against other: ForeignPasswordHash, isHeld: Bool, in account: AccountID?, by call: Call
+    ) async throws(SignInFailure) -> Outcome {
+        let (cost, foreign) = (self.cost, self.foreign)
+        let (ownBytes, bytes) = (cost.memoryBytes, other.memoryBytes)
+        let isRoomy = ownBytes + bytes <= memoryLimit
+        return try await run(isRoomy ? ownBytes + bytes : max(ownBytes, bytes), in: account, by: call) {
+            // On a busy machine it has the lesser part, so that it slows down ours as little as can be.
+            async let comparison = Self.onThread(niceness: 19) {
+                try spellings.contains { try foreign.matches($0, other) }
+            }
+            // One after the other where there is no memory for both.
+            if !isRoomy { _ = await comparison }
+            let own = await Self.onThread {
+                let begin = ContinuousClock.now
+                let hashes = try spellings.map { try Self.hash($0, cost) }
+                return Held(value: hashes[0], until: Self.end(of: begin, by: .now))
+            }
+            guard let comparison = await comparison, let own else { return nil }
+            return Result {
+                let (isRight, own) = (try comparison.get(), try own.get())
+                return Held<Outcome>(
+                    value: isRight ? .rightByOther(own.value) : .wrong, until: isRight && !isHeld ? nil : own.until)
             }
         }
+    }
+
+    /// When what is wrong may be answered whose hashes of ours have taken from `begin` to `now`.
+    private static func end(
+        of begin: ContinuousClock.Instant, by now: ContinuousClock.Instant
+    ) -> ContinuousClock.Instant {
+        begin + (now - begin) * 3 / 2
+    }
+
+    /// How long what is wrong takes here. It is tried once; `nil` where it can't be.
+    package func refusalTime() async -> Duration? {
+        let cost = cost
+        return await Self.timing { _ = try Self.hash("", cost) }.map { $0 * 3 / 2 }
+    }
+
+    /// Whether a check against the hash takes longer, or two of them find no memory together: then its time shows that an
+    /// account was imported. It is tried once.
+    package func exceeds(_ refusalTime: Duration?, _ hash: ForeignPasswordHash) async -> Bool {
+        let foreign = foreign
+        guard 2 * (cost.memoryBytes + hash.memoryBytes) <= memoryLimit, let refusalTime,
+            let time = await Self.timing({ _ = try foreign.matches("", hash) })
+        else { return true }
+        return time > refusalTime
+    }
+
+    private static func timing(_ hash: @escaping @Sendable () throws -> Void) async -> Duration? {
+        let time = await onThread {
+            let begin = ContinuousClock.now
+            try hash()
+            return ContinuousClock.now - begin
+        }
+        return try? time?.get()
+    }
+
+    // MARK: Places
+
+    /// What work has come to, and how long it keeps its place.
+    private struct Held<Value: Sendable>: Sendable {
+        let value: Value
+        var until: ContinuousClock.Instant?
+    }
+
+    /// - Parameter work: `nil` where it gets no thread.
+    private func run<Value: Sendable>(
+        _ memoryBytes: Int, in account: AccountID?, by call: Call,
+        _ work: () async -> Result<Held<Value>, any Error>?
+    ) async throws(SignInFailure) -> Value {
+        let shares = call.caller.shares(network: networkShare, of: account.map { ("\($0)", Self.accountShare) })
+        let outcome = await places.admit(shares) { () async -> Result<Held<Value>, any Error>? in
+            let result = await memory.admit(memoryBytes) { await work() }
+            count.add(1, ordering: .relaxed)
+            if case .success(let held)? = result, let end = held.until {
+                // In a task of its own: whose caller has left keeps the place as well.
+                await Task { _ = try? await Task.sleep(until: end) }.value
+            }
+            return result
+        }
         switch outcome ?? nil {
-        case .success(let result): return result
+        case .success(let held): return held.value
         case .failure(let error as OpenSSLError) where !error.isLackOfMemory:
             throw .fault(operation: error.operation)
         // Without a place, a thread or the memory. Of Argon2 and crypt(3) the cost was checked: they lack nothing else.
         case .failure, nil:
             refusals.increment()
             throw .overloaded(retryAfter: 1)
+        }
+    }
+
+    /// - Parameter niceness: by which it yields to the threads that serve everything else; on Linux it is of a thread.
+    private static func onThread<Value: Sendable>(
+        niceness: Int32 = 10, _ work: @escaping @Sendable () throws -> Value
+    ) async -> Result<Value, any Error>? {
+        await withCheckedContinuation { continuation in
+            let isStarted = DedicatedThread.start("password hash") {
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
+                continuation.resume(returning: Result { try work() })
+            }
+            if !isStarted { continuation.resume(returning: nil) }
         }
     }
 

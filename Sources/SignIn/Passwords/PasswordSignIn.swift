@@ -74,14 +74,14 @@ package struct PasswordSignIn: Sendable {
             by: call
         ) { proven throws(SignInFailure) in
             try await isUsed(proven?.accountID, by: call)
-        } _: { () throws(SignInFailure) in
-            try await check(password, of: address, by: call)
+        } _: { isHeld throws(SignInFailure) in
+            try await check(password, of: address, isHeld: isHeld, by: call)
         }
         guard proven.isActive else {
             refusals.noteDisabledAccount(proven.accountID, by: call)
             throw .accountDisabled
         }
-        return proven
+        return await replacingImported(proven, at: address, password, by: call)
     }
 
     /// Whether the account is used from the client's network; no account is.
@@ -91,7 +91,7 @@ package struct PasswordSignIn: Sendable {
     }
 
     private func check(
-        _ password: String, of address: EmailAddress?, by call: Call
+        _ password: String, of address: EmailAddress?, isHeld: Bool, by call: Call
     ) async throws(SignInFailure) -> ProvenPassword {
         let credential: PasswordCredential? =
             if let address {
@@ -99,14 +99,14 @@ package struct PasswordSignIn: Sendable {
             } else {
                 nil
             }
-        let isRight = try await hasher.verify(password, against: credential?.passwordHash, by: call)
-        guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
-        let isActive = credential.status == .active
-        let current =
-            isActive && !passwordHash.isOwn
-            ? await replaceImported(passwordHash, of: credential.accountID, at: address, password, by: call)
-            : passwordHash
-        return ProvenPassword(accountID: credential.accountID, passwordHash: current, isActive: isActive)
+        let outcome = try await hasher.check(password, against: credential?.passwordHash, isHeld: isHeld, by: call)
+        guard outcome != .wrong, let credential, let passwordHash = credential.passwordHash else {
+            throw .invalidCredentials
+        }
+        var proven = ProvenPassword(
+            accountID: credential.accountID, passwordHash: passwordHash, isActive: credential.status == .active)
+        if case .rightByOther(let own) = outcome { proven.replacement = own }
+        return proven
     }
 
     /// Puts a hash of ours in the place of one that came with an import, now that the password is known. If that fails the
@@ -115,24 +115,29 @@ package struct PasswordSignIn: Sendable {
     /// bcrypt reads the first 72 bytes of a password: what is typed beyond them is not known to be right, and must not
     /// become what is asked for from now on.
     ///
-    /// - Returns: the hash that is the account's now, of this password.
-    private func replaceImported(
-        _ old: PasswordHash, of id: AccountID, at address: EmailAddress?, _ password: String, by call: Call
-    ) async -> PasswordHash {
+    /// - Returns: with the hash that is the account's now, of this password.
+    private func replacingImported(
+        _ proven: ProvenPassword, at address: EmailAddress?, _ password: String, by call: Call
+    ) async -> ProvenPassword {
+        guard let new = proven.replacement else { return proven }
+        let (old, id) = (proven.passwordHash, proven.accountID)
         let isCut = PasswordSpellings(password).all.contains { $0.utf8.count > Self.bcryptBytes }
+        var current = proven
         guard !(old.text.hasPrefix("$2") && isCut),
-            let new = try? await hasher.hash(password, by: call),
             let isReplaced = try? await accounts.replaceImportedPassword(old, of: id, by: new)
         else {
             try? await accounts.markImportedPasswordUsed(old, of: id)
-            return old
+            return proven
         }
-        guard !isReplaced else { return new }
-        // Another device of the person's was first, unless the password was changed.
-        guard let address, let now = try? await accounts.passwordCredential(for: address)?.passwordHash,
+        if isReplaced {
+            current.passwordHash = new
+        } else if let address, let now = try? await accounts.passwordCredential(for: address)?.passwordHash,
             (try? await hasher.verify(password, against: now, by: call)) == true
-        else { return old }
-        return now
+        {
+            // Another device of the person's was first, unless the password was changed.
+            current.passwordHash = now
+        }
+        return current
     }
 
     private static let bcryptBytes = 72
@@ -141,7 +146,9 @@ package struct PasswordSignIn: Sendable {
 /// An account, and the hash that a presented password matched.
 struct ProvenPassword: Sendable {
     let accountID: AccountID
-    let passwordHash: PasswordHash
+    fileprivate(set) var passwordHash: PasswordHash
     /// Whether the account is active: a disabled one is refused, but only to those who may try its password.
     let isActive: Bool
+    /// Ours, for the place of one that came with an import.
+    fileprivate var replacement: PasswordHash?
 }

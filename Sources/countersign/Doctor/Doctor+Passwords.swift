@@ -7,18 +7,20 @@ import Storage
 extension Doctor {
     @Sendable func passwords() async -> [Finding] {
         await withSchema(.passwords, "imported ones couldn't be looked at") { database in
-            let hasher = try PasswordHasher(foreign: configuration.passwords.foreign)
-            return try await passwords(in: database) { await hasher.exceedsFloor($0) }
+            let hasher = try PasswordHasher(
+                foreign: configuration.passwords.foreign, memoryLimit: configuration.passwords.memoryLimit)
+            let refusalTime = await hasher.refusalTime()
+            return try await passwords(in: database) { await hasher.exceeds(refusalTime, $0) }
         }
     }
 
-    /// - Parameter exceedsFloor: whether a check takes longer than a refusal is held back.
+    /// - Parameter exceedsRefusal: whether a check takes longer than a refusal is held back.
     func passwords(
-        in database: Database, exceedsFloor: (ForeignPasswordHash) async -> Bool
+        in database: Database, exceedsRefusal: (ForeignPasswordHash) async -> Bool
     ) async throws -> [Finding] {
         let stored = try await DatabaseInspection(database: database).foreignPasswords(limit: 16)
         guard !stored.isEmpty else { return .ok(.passwords, "all are hashed by this service") }
-        let findings = missing(of: stored) + (await costly(of: stored, exceedsFloor))
+        let findings = missing(of: stored) + (await costly(of: stored, exceedsRefusal))
         guard findings.isEmpty else { return findings }
         // No hash shows whether it is of the project whose key is configured.
         let isOfFirebase = stored.contains { ForeignPasswordHash.kind(of: $0.example) == .firebase }
@@ -50,12 +52,12 @@ extension Doctor {
 
     /// What takes longer to check than a refusal is held back. The most frequent costs are tried, for two seconds.
     private func costly(
-        of stored: [StoredForeignPasswords], _ exceedsFloor: (ForeignPasswordHash) async -> Bool
+        of stored: [StoredForeignPasswords], _ exceedsRefusal: (ForeignPasswordHash) async -> Bool
     ) async -> [Finding] {
         let end = ContinuousClock.now + .seconds(2)
         var costly: [StoredForeignPasswords] = []
         for stored in stored where ContinuousClock.now < end {
-            if let hash = ForeignPasswordHash(stored.example), await exceedsFloor(hash) { costly.append(stored) }
+            if let hash = ForeignPasswordHash(stored.example), await exceedsRefusal(hash) { costly.append(stored) }
         }
         guard !costly.isEmpty else { return [] }
         let kinds = Set(costly.map { ForeignPasswordHash.kind(of: $0.example).rawValue }).sorted()

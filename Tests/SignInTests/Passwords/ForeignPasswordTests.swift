@@ -75,36 +75,72 @@ import Testing
         #expect(!ForeignPasswords().kinds.contains(.firebase))
     }
 
-    @Test func `no refusal is answered before the floor, which a hash of ours stays below`() async throws {
-        let hasher = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 14, r: 8, p: 1))
-        let floor = await hasher.floor
-        for stored in [nil, Self.bcrypt.hash, Self.argon2.hash] {
-            // Two spellings are two hashes, of whatever kind.
+    /// One that takes long enough to be compared, beside which the hashes of others here take nothing.
+    private static func slowHasher(slots: Int = 2) throws -> PasswordHasher {
+        try PasswordHasher(cost: Scrypt.Cost(n: 1 << 14, r: 8, p: 1), slots: slots)
+    }
+
+    private static func timing(_ check: () async throws -> Void) async rethrows -> Duration {
+        let begin = ContinuousClock.now
+        try await check()
+        return ContinuousClock.now - begin
+    }
+
+    /// Whether the second takes 1.2 times as long as the first at least, each when it was quickest. A busy machine takes some
+    /// more rounds to be quick once.
+    private static func isLonger(
+        than first: () async throws -> Void, _ second: () async throws -> Void
+    ) async throws -> Bool {
+        var quickest = try await (timing(first), timing(second))
+        for _ in 0..<100 where quickest.1 * 5 < quickest.0 * 6 {
+            quickest.0 = min(quickest.0, try await timing(first))
+            quickest.1 = min(quickest.1, try await timing(second))
+        }
+        return quickest.1 * 5 >= quickest.0 * 6
+    }
+
+    @Test func `what is wrong takes longer than a hash of ours, of whatever kind the stored hash is`() async throws {
+        let hasher = try Self.slowHasher()
+        let own = try await hasher.hash("secret", by: Self.anybody)
+        for stored in [nil, own, PasswordHash(Self.bcrypt.hash), PasswordHash(Self.argon2.hash)] {
+            // Two spellings are two hashes.
             for (wrong, spellings) in [("wrong", 1), ("wro\u{308}ng", 2)] {
-                let begin = ContinuousClock.now
-                #expect(try await !hasher.verify(wrong, against: stored.map(PasswordHash.init), by: Self.anybody))
-                #expect(ContinuousClock.now - begin >= floor * spellings, "\(stored ?? "none")")
+                let isLonger = try await Self.isLonger {
+                    for _ in 0..<spellings { _ = try await hasher.hash("secret", by: Self.anybody) }
+                } _: {
+                    let isRight = try await hasher.verify(wrong, against: stored, by: Self.anybody)
+                    #expect(!isRight)
+                }
+                #expect(isLonger, "\(stored?.text ?? "none")")
             }
         }
+    }
+
+    @Test func `who waits behind a wrong password waits as long, whatever kind its hash is of`() async throws {
+        let hasher = try Self.slowHasher(slots: 1)
+        let isLonger = try await Self.isLonger {
+            for _ in 0..<4 { _ = try await hasher.hash("secret", by: Self.anybody) }
+        } _: {
+            let right = try await concurrently(0..<4) { _ in
+                try await hasher.verify("wrong", against: PasswordHash(Self.bcrypt.hash), by: Self.anybody)
+            }
+            #expect(right == [false, false, false, false])
+        }
+        // Each keeps the place for one and a half hashes.
+        #expect(isLonger)
+    }
+
+    @Test func `what is right takes as long as what is wrong where it may be refused`() async throws {
+        let hasher = try Self.slowHasher()
         let own = try await hasher.hash("secret", by: Self.anybody)
-        var quickestOwn = Duration.seconds(60)
-        var floorAfterOwn = floor
-        // On a busy machine it follows what a hash takes there; a thread that waits to be started is no part of that.
-        for _ in 0..<200 where quickestOwn >= floorAfterOwn {
-            let begin = ContinuousClock.now
-            #expect(try await hasher.verify("secret", against: own, by: Self.anybody))
-            quickestOwn = min(quickestOwn, ContinuousClock.now - begin)
-            floorAfterOwn = await hasher.floor
+        let isLonger = try await Self.isLonger {
+            let isRight = try await hasher.verify("secret", against: own, by: Self.anybody)
+            #expect(isRight)
+        } _: {
+            let isRight = try await hasher.verify("secret", against: own, isHeld: true, by: Self.anybody)
+            #expect(isRight)
         }
-        #expect(quickestOwn < floorAfterOwn && floorAfterOwn >= floor)
-        // A right one waits for nothing: this kind takes a few milliseconds at most.
-        var quickest = Duration.seconds(60)
-        for _ in 0..<20 {
-            let begin = ContinuousClock.now
-            #expect(try await hasher.verify("secret", against: PasswordHash(Self.argon2.hash), by: Self.anybody))
-            quickest = min(quickest, ContinuousClock.now - begin)
-        }
-        #expect(quickest < floor)
+        #expect(isLonger)
     }
 
     @Test func `hashes under way together take no more memory than the limit`() async throws {

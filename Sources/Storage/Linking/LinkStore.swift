@@ -111,7 +111,8 @@ extension Change.Links {
     /// Inserts the identity, and moves the person's grants to it.
     ///
     /// - Returns: the account, with this identity alone.
-    /// - Throws: `Refusal.identityAlreadyLinked`.
+    /// - Throws: `Refusal.identityAlreadyLinked`; `Refusal.ticketExpired` when its token was refused and the identity was
+    ///   unlinked just now.
     @discardableResult
     func link(
         _ ticket: LinkTicket, _ hash: SecretHash, as identityID: IdentityID, to accountID: AccountID
@@ -125,14 +126,11 @@ extension Change.Links {
             """
             WITH i AS (
                 INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, email_verified,
-                    is_private_email, last_sign_in_at, proven_at, created_at, authorization_status, not_before,
-                    auth_not_before)
+                    is_private_email, last_sign_in_at, proven_at, created_at, authorization_status)
                 SELECT \(identityID), \(accountID), \(identity.key.provider.rawValue), \(identity.key.realm.text),
                     \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
                     \(email?.isPrivateRelay ?? false), \(now), \(identity.authenticatedAt), \(now),
-                    CASE WHEN EXISTS (SELECT FROM \(grants)) THEN 'active' ELSE 'none' END, m.not_before,
-                    m.auth_not_before
-                FROM \(IdentityStore.remembered(of: identity.key)) m
+                    CASE WHEN EXISTS (SELECT FROM \(grants)) THEN 'active' ELSE 'none' END
                 ON CONFLICT (provider, realm, subject) DO NOTHING
                 RETURNING *
             )
@@ -142,6 +140,7 @@ extension Change.Links {
             """
         ) { row throws(PostgresError) in try AccountRow(row) }
         guard let account = AccountRow.account(rows) else { throw Refusal.identityAlreadyLinked }
+        try await remember(identity, as: identityID)
         change.announce(.identityLinked(identityID, identity.key.provider, by: cause), of: accountID)
         if account.identities.first?.authorization == .active {
             _ = try await change.execute(
@@ -155,6 +154,24 @@ extension Change.Links {
                 """)
         }
         return account
+    }
+
+    /// Writes what is remembered of an identity that was just inserted. The insert may have waited for a transaction that
+    /// unlinked it, and has seen nothing of what that kept; this is a statement of its own.
+    ///
+    /// - Throws: `Refusal.ticketExpired` when that refuses the token.
+    private func remember(_ identity: VerifiedIdentity, as id: IdentityID) async throws {
+        let isOutdated = IdentityStore.isOutdated(
+            issuedAt: "\(identity.issuedAt)", authenticatedAt: "\(identity.authenticatedAt)")
+        let refusals = try await change.query(
+            """
+            UPDATE identities i
+            SET not_before = m.not_before, auth_not_before = m.auth_not_before
+            FROM \(IdentityStore.remembered(of: identity.key)) m
+            WHERE i.identity_id = \(id) AND m.not_before IS NOT NULL
+            RETURNING COALESCE(\(isOutdated), false)
+            """, as: Bool.self)
+        guard refusals.first != true else { throw Refusal.ticketExpired }
     }
 
     /// Opens a session of the account that the identity is linked to.

@@ -106,6 +106,29 @@ import Testing
         try await expectNoOrphans(fixture)
     }
 
+    @Test func `a ticket that was refused creates nothing while its identity is unlinked`() async throws {
+        let tickets = try await [fixture.ticket(.google("1")), fixture.ticket(.google("1"))]
+        let kim = try await fixture.register("kim@example.com")
+        let identity = try await fixture.bind(tickets[0], kim.session.credential).identity
+        fixture.clock.advance(by: 10)
+        try await fixture.signOut(.all, of: kim)
+        let back = try await fixture.signIn("kim@example.com")
+        let (unlinking, creating) = try await fixture.database.transaction { transaction in
+            // What is announced is numbered at the end of a transaction.
+            try await transaction.execute("LOCK TABLE account_sequences IN SHARE MODE")
+            let unlinking = Task { try await fixture.unlink(identity, of: back) }
+            try await transaction.awaitWaiters(1)
+            let creating = Task { try await fixture.create(tickets[1]) }
+            try await transaction.awaitWaiters(2)
+            return (unlinking, creating)
+        }
+        try await unlinking.value
+        try await expectFailure("linkTicketExpired") { try await creating.value }
+        #expect(try await fixture.count("identities") == 0)
+        #expect(try await fixture.count("accounts") == 1)
+        #expect(try await fixture.count("refused_tokens") == 1)
+    }
+
     // MARK: How many a person holds
 
     private static let open: SQL = "link_tickets WHERE consumed_at IS NULL AND subject = 'a-1'"

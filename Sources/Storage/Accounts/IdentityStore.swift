@@ -56,14 +56,17 @@ package struct IdentityStore: Sendable {
                 }
             }
             do throws(PostgresError) {
-                return try await signIn()
+                let answers = try await signIn()
+                // An identity that was moved to another account while this waited for it, alone, is not in the row that was
+                // found before: the next look-up finds it there.
+                guard lockWait == .waited, case .success(.unknown)? = answers.first else { return answers }
             } catch {
                 // An identity was unlinked between the look-up and the reference to it: the next look-up misses it. Or
                 // two statements waited for each other, because locking a row also locks its newer versions, one after
                 // the other.
                 guard error.isForeignKeyViolation || error.isSerializationFailure else { throw error }
-                return try await signIn()
             }
+            return try await signIn()
         }
     }
 

@@ -208,6 +208,26 @@ import Testing
         #expect(try await fixture.count("accounts") == 2)
     }
 
+    @Test(arguments: Way.allCases)
+    func `who signs in while their stray account ends is in the account that has the identity then`(
+        way: Way
+    ) async throws {
+        let found = try await arrange(.nothing, fixture)
+        let token = try fixture.google("stray")
+        let (asking, signingIn) = try await fixture.database.transaction { transaction in
+            // What is announced is numbered at the end of a transaction.
+            try await transaction.execute("LOCK TABLE account_sequences IN SHARE MODE")
+            let asking = Task { try await ask(way, found, fixture) }
+            try await transaction.awaitWaiters(1)
+            let signingIn = Task { try await fixture.session(.google, token) }
+            try await transaction.awaitWaiters(2)
+            return (asking, signingIn)
+        }
+        try await asking.value
+        #expect(try await signingIn.value.account.id == found.member.account.id)
+        #expect(try await fixture.count("accounts") == 1)
+    }
+
     @Test func `a stray account that gets a password while it is to end stays`() async throws {
         let found = try await arrange(.nothing, fixture)
         let asking = try await fixture.interleave { transaction in

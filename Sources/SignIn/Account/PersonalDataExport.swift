@@ -42,7 +42,8 @@ package struct PersonalDataExport: Sendable {
     /// Writes the document.
     ///
     /// - Parameter write: takes the next part of it, when it has room.
-    /// - Throws: what `write` or the database throws, in the middle of the document.
+    /// - Throws: what `write` or the database throws, in the middle of the document; `Refusal.accountNotFound` before its end
+    ///   when the account was deleted meanwhile, and some of what it was to hold with it.
     package func write(_ write: ([UInt8]) async throws -> Void) async throws {
         var writer = JSONWriter()
         try await writer.streamedObject { writer in
@@ -54,6 +55,7 @@ package struct PersonalDataExport: Sendable {
                 case .list: try await writer.streamedArray { try await self.write(table, to: &$0, write) }
                 }
             }
+            guard try await store.holdsAccount(id) else { throw Refusal.accountNotFound }
         }
         try await write(writer.take())
     }

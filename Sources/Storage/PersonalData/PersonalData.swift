@@ -44,6 +44,11 @@ package struct PersonalData: Sendable {
         }
     }
 
+    /// Whether the account is still there, and so whatever was read of it until now was all that there is.
+    package func holdsAccount(_ id: AccountID) async throws(PostgresError) -> Bool {
+        try await database.execute("SELECT FROM accounts WHERE account_id = \(id)") == 1
+    }
+
     package func page(
         _ table: ExportedTable, of id: AccountID, after cursor: ExportCursor?, limit: Int, by call: Call
     ) async throws(PostgresError) -> Page<ExportedRow, ExportCursor> {

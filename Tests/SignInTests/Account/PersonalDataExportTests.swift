@@ -188,6 +188,26 @@ import Testing
         for number in [1, 4_000, 6_000] { #expect(text.contains("\"row-\(number)-x")) }
     }
 
+    @Test func `an export during which its account is deleted does not end as a whole document`() async throws {
+        let signedIn = try await fixture.register("kim@example.com")
+        // More than a page, of a list that is not the last.
+        try await fixture.database.execute(
+            """
+            INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at, expires_at)
+            SELECT gen_random_uuid(), \(signedIn.account.id), t, t, '{pwd}', t, t, t + interval '60 days'
+            FROM generate_series(1, 300), CAST(\(fixture.clock.now()) AS timestamptz) t
+            """)
+        let export = try await fixture.service.accounts.export(of: try await fixture.opened(signedIn), by: fixture.call)
+        await #expect(throws: Refusal.accountNotFound) {
+            try await export.write { _ in
+                // By who reads the first part.
+                guard try await fixture.count("accounts") == 1 else { return }
+                try await fixture.deleteAccount(signedIn)
+            }
+        }
+        #expect(try await fixture.count("accounts") == 0)
+    }
+
     // MARK: Who gets it
 
     /// Runs `body` where an account has so many exports an hour.

@@ -78,6 +78,7 @@ import Testing
         #expect(try #require(samples[#"countersign_apple_key_file_age_seconds{team="main"}"#]) >= 0)
         // The signing key was made when the service started.
         #expect((0..<300).contains(try #require(samples["countersign_signing_key_age_seconds"])))
+        #expect(samples["countersign_signing_key_usable"] == 1)
         // The scrape itself is one of them.
         #expect(samples[#"countersign_http_requests_in_flight{listener="private"}"#] == 1)
         #expect(samples[#"countersign_http_requests_in_flight{listener="public"}"#] == 0)

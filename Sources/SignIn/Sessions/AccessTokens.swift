@@ -94,6 +94,11 @@ package final class AccessTokens: Sendable {
         keys.stored.signing(at: now).map { max(0, now.seconds - $0.signsFrom.seconds) }
     }
 
+    /// Whether tokens are signed: the current key can be opened.
+    package func canSign(at now: Timestamp) -> Bool {
+        (try? requireSigner(at: now)) != nil
+    }
+
     private var keys: SigningKeySnapshot {
         state.withLock(\.keys)
     }

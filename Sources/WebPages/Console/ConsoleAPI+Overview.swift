@@ -42,7 +42,8 @@ extension ConsoleAPI {
         let keySets = environment.keySets()
         // Without them the page still says what the others found.
         let standing = try? await inspection.standing()
-        var checks = Self.checks(isReady: isReady, schema: schema, keySets: keySets, standing)
+        var checks = Self.checks(
+            isReady: isReady, schema: schema, keySets: keySets, canSign: environment.canSign(), standing)
         if administration.hasWebhooks {
             checks.append(Self.check(try? await administration.webhooks()))
         }
@@ -76,7 +77,7 @@ extension ConsoleAPI {
 
     private static func checks(
         isReady: Bool, schema: ConsoleEnvironment.Schema, keySets: [ConsoleEnvironment.KeySet],
-        _ standing: ServiceStanding?
+        canSign: Bool, _ standing: ServiceStanding?
     ) -> [Check] {
         var checks = [
             Check(
@@ -84,6 +85,9 @@ extension ConsoleAPI {
             Check(
                 label: "Schema", isWell: schema.faults.isEmpty,
                 figure: schema.faults.first ?? schema.latest ?? "no migration is applied", path: ConsolePath.system),
+            Check(
+                label: "Signing key", isWell: canSign,
+                figure: canSign ? "signs" : "can't be opened: no sign-in succeeds", path: ConsolePath.system),
         ]
         checks += keySets.map { set in
             Check(

@@ -36,6 +36,8 @@ package struct ConsoleEnvironment: Sendable {
     package let isReady: @Sendable () async -> Bool
     package let schema: @Sendable () async -> Schema
     package let keySets: @Sendable () -> [KeySet]
+    /// Whether access tokens are signed.
+    package let canSign: @Sendable () -> Bool
     package let history: OutcomeHistory
     package let startedAt: Timestamp
     /// The keys of the configuration, as they were read at the start. Secrets are redacted.
@@ -45,7 +47,7 @@ package struct ConsoleEnvironment: Sendable {
         version: String, commit: String, startedAt: Timestamp, history: OutcomeHistory,
         isReady: @escaping @Sendable () async -> Bool,
         schema: @escaping @Sendable () async -> Schema, keySets: @escaping @Sendable () -> [KeySet],
-        settings: [(name: String, value: String)]
+        canSign: @escaping @Sendable () -> Bool, settings: [(name: String, value: String)]
     ) {
         self.startedAt = startedAt
         self.history = history
@@ -54,6 +56,7 @@ package struct ConsoleEnvironment: Sendable {
         self.isReady = isReady
         self.schema = schema
         self.keySets = keySets
+        self.canSign = canSign
         self.settings = settings
     }
 }

@@ -75,7 +75,12 @@ struct GaugeSampler: Sendable {
 
     private static func signingKey(of accessTokens: AccessTokens, clock: any WallClock) -> @Sendable () -> Void {
         let age = Gauge(label: "countersign_signing_key_age_seconds")
-        return { age.record(accessTokens.signingKeyAge(at: clock.now()) ?? 0) }
+        let isUsable = Gauge(label: "countersign_signing_key_usable")
+        return {
+            let now = clock.now()
+            age.record(accessTokens.signingKeyAge(at: now) ?? 0)
+            isUsable.record(accessTokens.canSign(at: now) ? 1 : 0)
+        }
     }
 
     /// The ages of each Apple team's client secret and of its key file.

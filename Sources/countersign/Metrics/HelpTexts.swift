@@ -102,6 +102,8 @@ enum HelpTexts {
             "Sign-ins, by provider or other method, outcome and reason.",
         "countersign_signing_key_age_seconds":
             "Time for which the current key has signed access tokens.",
+        "countersign_signing_key_usable":
+            "Whether the process can open the current key, and so signs access tokens: 1 or 0.",
         "countersign_stray_grants":
             "Authorizations that the database did not take, waiting in memory to be ended.",
         "countersign_token_verify_seconds":

@@ -99,8 +99,9 @@ struct Composition {
         let webhooks = Webhooks(
             store: storage.webhooks, feed: storage.feed, sender: sender, news: feedNews, clock: clock,
             logger: logger, configuration: { useCases.value.configuration.webhooks.pushed })
+        let accessTokens = resources.signIn.accessTokens
         let gauges = GaugeSampler(
-            database: database, useCases: useCases, accessTokens: resources.signIn.accessTokens,
+            database: database, useCases: useCases, accessTokens: accessTokens,
             passwordHasher: resources.signIn.passwordHasher, webhooks: webhooks, clock: clock)
         let page = MetricsPage {
             gauges.sample()
@@ -132,7 +133,8 @@ struct Composition {
             environment: ConsoleEnvironment(
                 version: ProgramVersion.number, commit: ProgramVersion.commit, startedAt: clock.now(),
                 history: resources.signIn.metrics.history, health: health,
-                migrator: Migrator(database: database, logger: logger), keySets: keySets, shown: shown),
+                migrator: Migrator(database: database, logger: logger), keySets: keySets,
+                canSign: { [clock] in accessTokens.canSign(at: clock.now()) }, shown: shown),
             host: ConsoleHost(address: configuration.admin.host, publicHost: configuration.admin.publicHost))
         let listeners = Listeners(
             addresses, routes: publicRoutes.routes,

@@ -8,7 +8,8 @@ import WebPages
 extension ConsoleEnvironment {
     init(
         version: String, commit: String, startedAt: Timestamp, history: OutcomeHistory, health: Health,
-        migrator: Migrator, keySets: @escaping @Sendable () -> [KeySetCache], shown: ConfigurationListing
+        migrator: Migrator, keySets: @escaping @Sendable () -> [KeySetCache],
+        canSign: @escaping @Sendable () -> Bool, shown: ConfigurationListing
     ) {
         self.init(
             version: version, commit: commit, startedAt: startedAt, history: history, isReady: { await health.isReady },
@@ -18,7 +19,7 @@ extension ConsoleEnvironment {
                     let status = cache.status
                     return KeySet(provider: cache.provider, keyCount: status.keyCount, age: status.age)
                 }
-            }, settings: shown.values)
+            }, canSign: canSign, settings: shown.values)
     }
 }
 

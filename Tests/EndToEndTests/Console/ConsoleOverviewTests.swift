@@ -107,6 +107,25 @@ import Testing
         }
     }
 
+    @Test(.world) func `a signing key that the process can't open is reason to look`() async throws {
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        func isUsable() async throws -> Bool { try await service.metric("countersign_signing_key_usable") == 1 }
+        let words = "no sign-in succeeds"
+        #expect(try await isUsable())
+        #expect(try await !visit.open("/console/").html.text.contains(words))
+        try await scratch.execute(
+            """
+            INSERT INTO signing_keys (key_id, sealed_private_key, created_at, signs_from)
+            VALUES ('foreign', '\\x00', now(), now())
+            """)
+        try await eventually("the key's turn") { try await !isUsable() }
+        let text = try await visit.open("/console/").html.text
+        #expect(text.contains(words), "\(text)")
+        #expect(!text.contains("The service is well"))
+        try await scratch.execute("DELETE FROM signing_keys WHERE key_id = 'foreign'")
+        try await eventually("the key before it") { try await isUsable() }
+    }
+
     @Test func `an endpoint that is stopped or far behind is reason to look`() async throws {
         let receiver = try LoopbackServer { _ in [.respond(204)] }
         try await WebhookEndpointFile.serve(receiver.url + "/hook") { world, _ in

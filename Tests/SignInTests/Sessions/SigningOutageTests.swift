@@ -13,6 +13,13 @@ import Testing
 
     private static let email = "kim@example.com"
 
+    @Test func `the service says that it can't sign, and afterwards that it can`() async throws {
+        func canSign() -> Bool { fixture.service.accessTokens.canSign(at: fixture.clock.now()) }
+        let before = canSign()
+        let meanwhile = try await fixture.withoutSigner { canSign() }
+        #expect([before, meanwhile, canSign()] == [true, false, true])
+    }
+
     @Test func `a refresh token that comes again and again is no reuse`() async throws {
         let kim = try await fixture.signUp(.google("kim"))
         try await fixture.withoutSigner {

@@ -1,3 +1,4 @@
+import Postgres
 import TestSupport
 import Testing
 
@@ -84,6 +85,20 @@ import Testing
         #expect(samples[#"countersign_http_requests_in_flight{listener="public"}"#] == 0)
         #expect(try #require(samples[#"countersign_http_connections{listener="private"}"#]) >= 1)
         #expect(samples["countersign_metrics_refused_total"] == 0)
+    }
+
+    @Test func `a provider's event that can't be acted on shows in the metrics`() async throws {
+        let age = "countersign_provider_events_oldest_seconds"
+        let before = try await scrape()
+        #expect(before[age] == 0)
+        try await scratch.execute(
+            "ALTER TABLE provider_events ADD CONSTRAINT provider_events_wait CHECK (status = 'pending')",
+            """
+            INSERT INTO provider_events (event_id, provider, jti, position, type, kind, realm, occurred_at, received_at)
+            VALUES (gen_random_uuid(), 'google', 'waiting', 0, 'verification', 'verification', 'main', now(),
+                now() - interval '11 minutes')
+            """)
+        try await eventually("its age") { try await scrape()[age] ?? 0 >= 660 }
     }
 
     @Test(.world(["apple.keysUrl": "http://127.0.0.1:1/"]))

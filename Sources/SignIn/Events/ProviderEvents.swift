@@ -17,6 +17,7 @@ package struct ProviderEvents: Sendable {
     private let clock: any WallClock
     private let logger: Logger
     private let backoff: EventBackoff
+    private let oldest = Gauge(label: "countersign_provider_events_oldest_seconds")
 
     /// - Parameter backoff: backoff state inherited from the instance this one replaces; empty if absent.
     package init(
@@ -96,6 +97,12 @@ package struct ProviderEvents: Sendable {
             }
         }
         return ids.count
+    }
+
+    /// Updates the gauge of the backlog.
+    package func report() async throws {
+        let backlog = try await store.records.backlog()
+        oldest.record(max(0, backlog.oldest.map { clock.now().seconds - $0.seconds } ?? 0))
     }
 
     private func logProcessed(_ event: ProcessedEvent) {

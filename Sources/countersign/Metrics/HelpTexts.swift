@@ -90,6 +90,8 @@ enum HelpTexts {
             "Time that a statement or a transaction waited for a connection.",
         "countersign_postgres_waiting":
             "Statements and transactions that wait for a connection.",
+        "countersign_provider_events_oldest_seconds":
+            "Age of the oldest event from a provider that is not acted on yet.",
         "countersign_provider_events_total":
             "Events from the providers, by provider, kind, outcome and reason.",
         "countersign_refreshes_total":

@@ -105,6 +105,7 @@ extension RecurringWork {
         let reporting = pausing(name: "gauges", pause: .seconds(10), logger: logger) {
             try await useCases.value.revocations.report()
             try await mailWorker?.report()
+            try await useCases.value.events.report()
             try await guesses.report()
         }
         let sealing = [

@@ -86,6 +86,25 @@ import Testing
         try await world.newGrantedAccount("lee", .google)
     }
 
+    @Test(.world) func `a code of another client of Google's counts as refused, and the log has it`() async throws {
+        let other = "elsewhere-web.apps.googleusercontent.com"
+        try await world.sandbox.registerGoogleClient(other, secret: "elsewhere")
+        try await world.newPerson("kim")
+        let code = try await world.sandbox.authorizeGoogle("kim", clientID: other).serverAuthCode
+        let answer = try await service.signIn(.google, ["serverAuthCode": .string(code)])
+        answer.expectRefusal(503, "provider_unavailable", retryAfter: 1...)
+        func count(_ outcome: String) async throws -> Double {
+            try await service.metric(
+                "countersign_code_exchanges_total", #"provider="google""#, "outcome=\"\(outcome)\"")
+        }
+        #expect(try await [count("refused"), count("client_rejected")] == [1, 0])
+        _ = try await service.logged(try #require(answer.header("X-Request-Id")))
+        let lines = try service.logLines().filter {
+            $0["message"]?.string?.hasPrefix("client credentials refused") == true
+        }
+        #expect(lines.map { $0["error"]?.string } == ["unauthorized_client"])
+    }
+
     // MARK: Load
 
     @Test(.world(["postgres.poolSize": "2", "server.trustedProxies": "127.0.0.1"]))

@@ -14,6 +14,8 @@ enum ExchangeOutcome: String, CaseIterable {
         switch answer {
         case .success: self = .exchanged
         case .failure(.grantRejected), .failure(.requestRejected): self = .refused
+        // Any caller can post another client's code, so it is no sign of a fault of ours.
+        case .failure(let refusal) where refusal.mayBeAboutCode: self = .refused
         case .failure(.clientRejected): self = .clientRejected
         case .failure(.unavailable): self = .unavailable
         case .failure(.credentialRejected): self = .tokenRejected

@@ -9,6 +9,8 @@ extension ConsoleAPI {
     /// Seconds: the oldest row that waits, and the oldest row of the trail without a seal, in a service that is well.
     private static let longestWait: Int64 = 600
     private static let longestUnsealed: Int64 = 60
+    /// Seconds: the oldest mail that waits. Codes are good for ten minutes, and `CountersignMailStuck` pages by then.
+    private static let longestMailWait: Int64 = 180
     /// Seconds for which a row that was given up is reason enough to look.
     private static let failureSeconds: Int64 = 86_400
     /// Seconds: the oldest event that an endpoint has not got.
@@ -99,7 +101,9 @@ extension ConsoleAPI {
             return checks + [Check(label: "Database", isWell: false, figure: "does not answer", path: nil)]
         }
         func age(_ time: Timestamp?) -> Int64 { time.map { max(0, standing.takenAt.seconds - $0.seconds) } ?? 0 }
-        func wait(_ label: String, _ backlog: OutboxBacklog, _ path: String) -> Check {
+        func wait(
+            _ label: String, _ backlog: OutboxBacklog, _ path: String, atMost longest: Int64 = longestWait
+        ) -> Check {
             let hasFailed = backlog.lastFailed.map { age($0) < failureSeconds } ?? false
             var figure: String =
                 switch (backlog.oldest, backlog.pending) {
@@ -109,11 +113,11 @@ extension ConsoleAPI {
                 }
             if hasFailed { figure += ", the last was given up \(ConsoleCell.duration(age(backlog.lastFailed))) ago" }
             return Check(
-                label: label, isWell: age(backlog.oldest) < longestWait && !hasFailed, figure: figure, path: path)
+                label: label, isWell: age(backlog.oldest) < longest && !hasFailed, figure: figure, path: path)
         }
         return checks + [
             wait("Revocations", standing.revocations, ConsolePath.revocations),
-            wait("Mail", standing.mails, ConsolePath.revocations),
+            wait("Mail", standing.mails, ConsolePath.revocations, atMost: longestMailWait),
             wait("Provider events", standing.events, ConsolePath.providerEvents),
             Check(
                 label: "Audit trail sealed", isWell: age(standing.unsealedSince) < longestUnsealed,

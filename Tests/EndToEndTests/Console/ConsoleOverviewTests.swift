@@ -82,6 +82,23 @@ import Testing
         }
     }
 
+    @Test(.world) func `a mail that waits for three minutes is reason to look`() async throws {
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        for (minutes, state) in [(2, "well"), (4, "look")] as [(Int32, String)] {
+            try await scratch.execute(
+                "DELETE FROM outbox",
+                """
+                INSERT INTO outbox (message_id, kind, status, template, language, attempts, next_attempt_at, created_at,
+                    expires_at)
+                VALUES (gen_random_uuid(), 'mail', 'pending', 'emailCode', 'en', 1, now() + interval '1 hour',
+                    now() - make_interval(mins => \(minutes)), now() + interval '1 day')
+                """)
+            let page = try await visit.open("/console/").html
+            let row = page.elements("tr").first { $0.content.contains("the oldest waits \(minutes) min") }
+            #expect(row?.content.contains(">\(state)<") == true, "\(page.text)")
+        }
+    }
+
     @Test func `a webhook's event that was given up in the last day is reason to look`() async throws {
         let receiver = try LoopbackServer { _ in [.respond(204)] }
         try await WebhookEndpointFile.serve(receiver.url + "/hook") { world, _ in

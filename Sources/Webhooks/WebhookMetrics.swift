@@ -2,8 +2,16 @@ import Metrics
 
 /// What is counted of deliveries, by endpoint.
 struct WebhookMetrics: Sendable {
-    private static func labels(_ name: String, _ more: [(String, String)] = []) -> [(String, String)] {
-        [("endpoint", name)] + more
+    /// Of an attempt; those of an error are its ``WebhookError/description``, but for the number of a status.
+    private static let results =
+        ["delivered", "status", "gone"]
+        + [WebhookError.addressRefused, .resolveFailed, .connectFailed, .tlsFailed, .timedOut, .redirected]
+        .map(\.description)
+
+    /// Makes the counters of an endpoint, at 0: one that appears with its first event hides that event from `rate`.
+    func begin(_ name: String) {
+        for result in Self.results { _ = Self.attempts(of: name, result) }
+        _ = Self.eventsGivenUp(of: name)
     }
 
     func count(_ outcome: WebhookOutcome, of name: String) {
@@ -15,12 +23,18 @@ struct WebhookMetrics: Sendable {
         case .gone: result = "gone"
         case .busy, .untried: return
         }
-        Counter(
-            label: "countersign_webhook_attempts_total", dimensions: Self.labels(name, [("result", result)])
-        ).increment()
+        Self.attempts(of: name, result).increment()
     }
 
     func givenUp(of name: String) {
-        Counter(label: "countersign_webhook_given_up_total", dimensions: Self.labels(name)).increment()
+        Self.eventsGivenUp(of: name).increment()
+    }
+
+    private static func attempts(of name: String, _ result: String) -> Counter {
+        Counter(label: "countersign_webhook_attempts_total", dimensions: [("endpoint", name), ("result", result)])
+    }
+
+    private static func eventsGivenUp(of name: String) -> Counter {
+        Counter(label: "countersign_webhook_given_up_total", dimensions: [("endpoint", name)])
     }
 }

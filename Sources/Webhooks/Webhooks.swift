@@ -160,6 +160,7 @@ package final class Webhooks: Sendable {
     /// Pushes to an endpoint whenever this process has it, as long as it is configured.
     private func push(_ name: String) async {
         defer { _ = running.withLock { $0.remove(name) } }
+        metrics.begin(name)
         let holder = UUID()
         while goesOn, configuration().endpoints[name] != nil {
             guard !store.holdsWrites else {

@@ -7,6 +7,21 @@ import Testing
 
 /// What a receiver gets from running services: whole processes, real sockets.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct WebhookTests {
+    @Test func `the counters of an endpoint are there before it has got anything`() async throws {
+        let receiver = try LoopbackServer { _ in [.respond(204)] }
+        try await WebhookEndpointFile.serve(receiver.url + "/hook") { world, _ in
+            func counters() async throws -> [Substring] {
+                try await world.service.privateGet("/metrics").text.split(separator: "\n").filter {
+                    $0.contains(#"_total{endpoint="crm""#)
+                }
+            }
+            // A result each, and what was given up.
+            try await eventually("its counters") { try await counters().count == 10 }
+            let found = try await counters()
+            #expect(found.allSatisfy { $0.hasSuffix(" 0") }, "\(found)")
+        }
+    }
+
     @Test func `a receiver hears what happens, and administrators test, pause, resume and replay`() async throws {
         let receiver = try LoopbackServer { _ in [.respond(204)] }
         try await WebhookEndpointFile.serve(receiver.url + "/hook?key=hidden") { world, settings in

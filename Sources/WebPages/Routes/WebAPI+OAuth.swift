@@ -67,7 +67,8 @@ extension WebAPI {
         switch step {
         case .signIn(let flow): return redirect(to: reference.link(), flow: flow)
         case .proveEmail(let flow, let account):
-            return response(try confirmPage(visit(flow), .address, email: account.email?.text), in: visit(flow))
+            let page = try confirmPage(visit(flow), .address, of: account.id, email: account.email?.text)
+            return response(page, in: visit(flow))
         case .signInOtherwise:
             throw PageRefusal(
                 .reauthenticationRequired, SignInFailure.reauthenticationRequired.problem, retryLink: reference.link())
@@ -107,7 +108,7 @@ extension WebAPI {
                 form.mailedCode(), form.asksAgain()
             )
         }
-        if let email { return try await confirm(email, code, isAgain: isAgain, flow, oauth, request) }
+        if let email { return try await confirm(email, code, isAgain: isAgain, of: account, flow, oauth, request) }
         guard let decision else { throw Problem(field: "consent", .required) }
         return try await decide(decision == .allow ? .allow(account) : .deny, flow, oauth, request)
     }
@@ -145,17 +146,22 @@ extension WebAPI {
 
     // MARK: The address that a client wants
 
+    /// - Parameter account: the one whose address the page has asked for. Where another is signed in by now, nothing is done,
+    ///   and that one is asked.
     private func confirm(
-        _ email: String, _ code: String?, isAgain: Bool, _ flow: FlowReference, _ oauth: OAuthServer,
-        _ request: Request
+        _ email: String, _ code: String?, isAgain: Bool, of account: AccountID?, _ flow: FlowReference,
+        _ oauth: OAuthServer, _ request: Request
     ) async throws -> Response {
         request.note(email: email)
         let call = call(of: request)
-        let session = try await session(of: request)
+        let current = try await session(of: request)
+        guard let session = current, session.accountID == account else {
+            let step = try await oauth.consent(in: flow, session: current, by: call)
+            return try response(to: request, step, flow, oauth)
+        }
         // A code is entered by who had it mailed: by then the sign-in may be old.
         let step = code == nil ? try await oauth.consent(in: flow, session: session, by: call) : nil
         if let step, !step.asksEmail { return try response(to: request, step, flow, oauth) }
-        guard let session else { return redirect(to: flow.link()) }
         let visit = try await visit(flow, request)
         let consent = redirect(to: "\(Self.authorizePath)?flow=\(flow.id)", flow: visit.flow)
         do throws(SignInFailure) {
@@ -169,18 +175,21 @@ extension WebAPI {
             if code != nil, try await isProven(email, of: session, after: error) { return consent }
             guard let fault = FormError(error, wrong: .wrongCode) else { throw error }
             let step: CodeStep = code == nil ? .address : .code(email: email)
-            return response(try confirmPage(visit, step, email: email, error: fault), after: error, in: visit)
+            let page = try confirmPage(visit, step, of: session.accountID, email: email, error: fault)
+            return response(page, after: error, in: visit)
         }
         guard code == nil else { return consent }
-        return response(try confirmPage(visit, .code(email: email, isAgain: isAgain)), in: visit)
+        let sent = CodeStep.code(email: email, isAgain: isAgain)
+        return response(try confirmPage(visit, sent, of: session.accountID), in: visit)
     }
 
     private func confirmPage(
-        _ visit: FlowVisit, _ step: CodeStep, email: String? = nil, error: FormError? = nil
+        _ visit: FlowVisit, _ step: CodeStep, of account: AccountID, email: String? = nil, error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(
             purpose: visit.flow.purpose, reason: .confirmAddress, step: step,
-            form: try visit.target(Self.authorizePath), back: .link(visit.reference.link()), email: email,
+            form: try visit.target(Self.authorizePath, account: account),
+            back: .link(visit.reference.link()), email: email,
             otherAccount: try visit.target(Self.otherAccountPath), error: error)
     }
 }

@@ -97,6 +97,40 @@ import Testing
         try await link(client, on: consent, browser, email)
     }
 
+    @Test func `the forms of a page of another account mail nothing and prove nothing, and the page is shown again`()
+        async throws
+    {
+        let client = try await world.linkingClient()
+        let (first, second, third) = ("asked-first@example.com", "signed-in-since@example.com", "mistyped@example.com")
+        for email in [first, second] { #expect(try await world.register(email).status == 201) }
+        let browser = world.browser()
+        let ask = try await signIn(first, on: try await browser.open(client.url()), browser)
+        let enter = try await typed(first, on: ask, browser)
+        let code = try await world.code(1, mailedTo: first)
+        // In another tab.
+        let tab = try await browser.open(try await world.linkingClient().url())
+        let chooser = try await browser.submit("/oauth/other-account", on: tab)
+        _ = try await signIn(second, on: chooser, browser).expecting(200)
+
+        func accounts() async throws -> [String] {
+            try await scratch.texts(
+                """
+                SELECT concat_ws(' ', email, email_proof, password_hash IS NOT NULL) FROM accounts
+                WHERE email IN (\(first), \(second)) ORDER BY 1
+                """)
+        }
+        let before = try await accounts()
+        #expect(before.count == 2)
+        for late in [try await typed(third, on: ask, browser), try await entered(code, on: enter, browser)] {
+            late.expecting(200)
+            let form = try #require(late.html.forms.first { $0.input("email") != nil }, "\(late.answer.text)")
+            #expect(form.input("email")?.value == second && form.input("code") == nil)
+        }
+        #expect(try await accounts() == before)
+        #expect(try await world.count("SELECT count(*) FROM outbox WHERE recipient = \(third)") == 0)
+        #expect(try world.mailbox(third).isEmpty)
+    }
+
     @Test func `who signed in long ago signs in again, and comes back to the client's question`() async throws {
         let client = try await world.linkingClient()
         let email = "older@example.com"

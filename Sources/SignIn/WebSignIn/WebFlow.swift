@@ -1,4 +1,6 @@
 package import Accounts
+import OpenSSL
+import Primitives
 
 /// A web flow, as far as our pages show it.
 package struct WebFlow: Sendable {
@@ -55,12 +57,32 @@ package struct FlowReference: Sendable {
     package let browser: BrowserSecret
     /// What the browser goes on with, as it was posted; `nil` where it looks.
     package let form: [UInt8]?
+    /// The ticket of the page that the form was on, if it was about one.
+    package let ticket: LinkTicketName?
 
-    package init(id: WebFlowID, browser: BrowserSecret, form: [UInt8]? = nil) {
+    package init(id: WebFlowID, browser: BrowserSecret, form: [UInt8]? = nil, ticket: LinkTicketName? = nil) {
         self.id = id
         self.browser = browser
         self.form = form
+        self.ticket = ticket
     }
+}
+
+/// Names a flow's link ticket in the forms of its pages. A flow may have several, one after the other, and the ticket itself
+/// never leaves the server.
+package struct LinkTicketName: Hashable, Sendable {
+    package let text: String
+
+    /// One that a form names.
+    package init(presented text: String) { self.text = text }
+
+    init(of ticket: String) {
+        text = Base64URL.encode(SHA256.hash(Array("countersign ticket of a page 1 \(ticket)".utf8)))
+    }
+}
+
+extension LinkRequired {
+    package var ticketName: LinkTicketName { LinkTicketName(of: linkTicket) }
 }
 
 /// The next step of a browser.

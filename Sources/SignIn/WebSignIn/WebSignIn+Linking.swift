@@ -134,7 +134,7 @@ extension WebSignIn {
         _ reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> (flow: StoredWebFlow, ticket: String) {
         let flow = try await read(reference, by: call)
-        guard let ticket = flow.linkTicket else { throw .webFlowExpired }
+        let ticket = try flow.ticket(for: reference)
         // The person has come back from a provider by themselves.
         if flow.status != .linking {
             guard try await resume(flow) else { throw .webFlowExpired }
@@ -224,5 +224,17 @@ extension WebSignIn {
             return false
         }
         return try await stored { try await accounts.isCurrent(ticket.authenticatedAt, for: account.id) }
+    }
+}
+
+extension StoredWebFlow {
+    /// The ticket that the person of a form decides about.
+    ///
+    /// - Throws: `webFlowExpired` where the flow has none by now, or another one than the form's page has shown.
+    func ticket(for reference: FlowReference) throws(SignInFailure) -> String {
+        guard let ticket = linkTicket, reference.form == nil || reference.ticket == LinkTicketName(of: ticket) else {
+            throw .webFlowExpired
+        }
+        return ticket
     }
 }

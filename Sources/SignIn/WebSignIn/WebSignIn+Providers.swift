@@ -36,9 +36,8 @@ extension WebSignIn {
         by provider: Provider, replacing replaced: IdentityID? = nil, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> String {
         let flow = try await read(reference, by: call)
-        guard let ticket = flow.linkTicket, try await linkRequired(ticket, by: call).provers.contains(provider) else {
-            throw .webFlowExpired
-        }
+        let ticket = try flow.ticket(for: reference)
+        guard try await linkRequired(ticket, by: call).provers.contains(provider) else { throw .webFlowExpired }
         // The flow comes back to its ticket whatever the answer was, so each way there counts as a flow of its own.
         try await limits.drawNetworks(.webFlowsPerNetwork, by: call)
         return try await start(

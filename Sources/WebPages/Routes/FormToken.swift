@@ -2,39 +2,68 @@ import Accounts
 import HTTPServer
 import OpenSSL
 import Primitives
+import SignIn
 
-/// The hidden field `csrf` of a form: an HMAC over the flow, the action and the account for which the form decides, under a
-/// secret of the browser's cookie. Only a page that we made for this browser has it; another site can neither read nor
-/// compute it.
+/// What a form decides about, as its page says. By the time that it is posted another account may be signed in, in another tab,
+/// or another ticket have come into the flow.
+enum FormSubject: Hashable, Sendable {
+    case account(AccountID)
+    case ticket(LinkTicketName)
+
+    var account: AccountID? { if case .account(let id) = self { id } else { nil } }
+
+    var ticket: LinkTicketName? { if case .ticket(let name) = self { name } else { nil } }
+
+    fileprivate var text: String {
+        switch self {
+        case .account(let id): "\(id)"
+        case .ticket(let name): name.text
+        }
+    }
+
+    fileprivate init(_ text: String) {
+        if let id = AccountID(text) {
+            self = .account(id)
+        } else {
+            self = .ticket(LinkTicketName(presented: text))
+        }
+    }
+}
+
+/// The hidden field `csrf` of a form: an HMAC over the flow, the action and the subject of the form, under a secret of the
+/// browser's cookie. Only a page that we made for this browser has it; another site can neither read nor compute it.
 enum FormToken {
     /// - Parameters:
     ///   - secret: the value of the cookie to which the form belongs.
     ///   - flow: the id of the flow; empty where there is none.
     ///   - action: the path to which the form is posted.
-    ///   - account: the one for which the form decides, as its page says. The token then begins with its id.
+    ///   - subject: the token then begins with it.
     static func text(
-        secret: String, flow: String, action: String, account: AccountID? = nil
+        secret: String, flow: String, action: String, about subject: FormSubject? = nil
     ) throws(OpenSSLError) -> String {
-        let covered = "web|\(flow)|\(action)" + (account.map { "|\($0)" } ?? "")
+        let covered = "web|\(flow)|\(action)" + (subject.map { "|\($0.text)" } ?? "")
         let code = try HMACSHA256.authenticationCode(for: Array(covered.utf8), key: Array(secret.utf8))
-        return (account.map { "\($0)." } ?? "") + Base64URL.encode(code.bytes)
+        return (subject.map { "\($0.text)." } ?? "") + Base64URL.encode(code.bytes)
     }
 
-    /// Whether a form is one of our own, whichever account it decides for.
+    /// Whether a form is one of our own, whatever it is about.
     static func accepts(
         _ presented: String?, secret: String, flow: String, action: String
     ) throws(OpenSSLError) -> Bool {
         guard let presented else { return false }
         return constantTimeEquals(
-            presented, try text(secret: secret, flow: flow, action: action, account: account(of: presented)))
+            presented, try text(secret: secret, flow: flow, action: action, about: subject(of: presented)))
     }
 
-    /// The account for which a form decides.
-    ///
     /// - Parameter presented: accepted.
-    static func account(of presented: String) -> AccountID? {
-        presented.firstIndex(of: ".").flatMap { AccountID(String(presented[..<$0])) }
+    static func subject(of presented: String) -> FormSubject? {
+        presented.firstIndex(of: ".").map { FormSubject(String(presented[..<$0])) }
     }
+}
+
+extension Fields {
+    /// What a form of ours is about.
+    mutating func subject() -> FormSubject? { optionalString("csrf").flatMap(FormToken.subject(of:)) }
 }
 
 extension Request {

@@ -145,7 +145,9 @@ extension WebAPI {
         _ screen: Screen, typed: TypedText, _ reference: FlowReference, _ request: Request
     ) async throws -> Response {
         let visit = try await visit(reference, request)
-        guard let link = visit.flow.link else { throw SignInFailure.webFlowExpired }
+        guard let link = visit.flow.link, link.ticketName == reference.ticket else {
+            throw SignInFailure.webFlowExpired
+        }
         return response(try linkScreen(screen, visit, link, typed: typed), in: visit)
     }
 
@@ -197,7 +199,7 @@ extension WebAPI {
                     case .bind: .init(choice: choice, link: visit.reference.link(.bind))
                     }
                 },
-                holder: link.holder.map { AccountHolder($0) }, cancel: try visit.target("/web/link/cancel"),
+                holder: link.holder.map { AccountHolder($0) }, cancel: try visit.choiceTarget("/web/link/cancel"),
                 error: fault ?? (link.choices.isEmpty ? FormError.emailTaken : nil))
         }
     }
@@ -220,15 +222,15 @@ extension WebAPI {
     ) throws -> CreatePage {
         CreatePage(
             purpose: visit.flow.purpose, source: link.source, email: link.ownEmail,
-            form: try visit.target("/web/link/create", keeping: ["email": typed.email]),
+            form: try visit.choiceTarget("/web/link/create", keeping: ["email": typed.email]),
             offersPassword: link.source == .mailbox, displayName: typed.displayName ?? link.suggestedName?.text,
             takesAddressFrom: link.losingHolder.map { AccountHolder($0) },
-            offersBind: link.choices.contains(.bind), cancel: try visit.target("/web/link/cancel"), error: error)
+            offersBind: link.choices.contains(.bind), cancel: try visit.choiceTarget("/web/link/cancel"), error: error)
     }
 
     /// Where a form that may bind goes, which keeps the name that was typed for a new account.
     private func bindTarget(_ visit: FlowVisit, _ typed: TypedText) throws -> FormTarget {
-        try visit.target("/web/link/bind", keeping: ["displayName": typed.displayName])
+        try visit.choiceTarget("/web/link/bind", keeping: ["displayName": typed.displayName])
     }
 
     private func bindPage(
@@ -245,7 +247,7 @@ extension WebAPI {
             providers: isConfirming ? [] : provers(of: link).map { .init(provider: $0, form: target) },
             offersEmailCode: offersBindCode(link), isCodeRight: isConfirming,
             create: offeredChoices(of: link, in: visit.flow).contains(.create) ? target : nil,
-            cancel: try visit.target("/web/link/cancel"), email: typed.email ?? link.ownEmail, error: error)
+            cancel: try visit.choiceTarget("/web/link/cancel"), email: typed.email ?? link.ownEmail, error: error)
     }
 
     /// The providers that a browser can be sent to for a proof.
@@ -270,7 +272,7 @@ extension WebAPI {
     ) throws -> ConflictPage {
         ConflictPage(
             purpose: visit.flow.purpose, source: link.source, email: link.ownEmail, existing: HeldIdentity(existing),
-            proof: proof, replace: try bindTarget(visit, typed), keep: try visit.target("/web/link/cancel"))
+            proof: proof, replace: try bindTarget(visit, typed), keep: try visit.choiceTarget("/web/link/cancel"))
     }
 
     private func bindCodePage(
@@ -279,6 +281,14 @@ extension WebAPI {
         EmailCodePage(
             purpose: visit.flow.purpose, reason: .bind, step: step, form: try bindTarget(visit, typed),
             back: .button(Screen.bind.rawValue), email: typed.email, error: error)
+    }
+}
+
+extension FlowVisit {
+    /// Where a form of the choice goes, which is about the ticket that the page shows.
+    fileprivate func choiceTarget(_ action: String, keeping typed: [String: String?] = [:]) throws -> FormTarget {
+        guard let link = flow.link else { throw SignInFailure.webFlowExpired }
+        return try target(action, keeping: typed, about: .ticket(link.ticketName))
     }
 }
 

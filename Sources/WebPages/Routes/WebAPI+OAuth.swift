@@ -84,7 +84,7 @@ extension WebAPI {
                     ConsentPage.Scope(scope, texts: oauth.configuration.scopeTexts[scope] ?? [:], in: language)
                 },
                 clientPrivacyURL: consent.privacyURL,
-                form: try asked.target(Self.authorizePath, account: consent.account.id))
+                form: try asked.target(Self.authorizePath, about: .account(consent.account.id)))
             return response(page, in: asked)
         }
     }
@@ -103,8 +103,7 @@ extension WebAPI {
         }
         let (flow, (decision, account, email, code, isAgain)) = try flowForm(of: request, Self.authorizePath) { form in
             (
-                form.optionalChoice("consent", of: Decision.self),
-                form.optionalString("csrf").flatMap(FormToken.account(of:)), form.typed("email"),
+                form.optionalChoice("consent", of: Decision.self), form.subject()?.account, form.typed("email"),
                 form.mailedCode(), form.asksAgain()
             )
         }
@@ -188,7 +187,7 @@ extension WebAPI {
     ) throws -> EmailCodePage {
         EmailCodePage(
             purpose: visit.flow.purpose, reason: .confirmAddress, step: step,
-            form: try visit.target(Self.authorizePath, account: account),
+            form: try visit.target(Self.authorizePath, about: .account(account)),
             back: .link(visit.reference.link()), email: email,
             otherAccount: try visit.target(Self.otherAccountPath), error: error)
     }

@@ -152,9 +152,11 @@ extension WebAPI {
     ) throws -> (flow: FlowReference, value: Value) {
         let id = try flowID(of: request)
         let browser = cookies.browser(of: request)
-        let value = try request.ownForm(secret: browser?.text, flow: id.description, action: action, read)
+        let (value, ticket) = try request.ownForm(secret: browser?.text, flow: id.description, action: action) {
+            (try read(&$0), $0.subject()?.ticket)
+        }
         guard let browser else { throw SignInFailure.webFlowExpired }
-        return (FlowReference(id: id, browser: browser, form: request.body), value)
+        return (FlowReference(id: id, browser: browser, form: request.body, ticket: ticket), value)
     }
 }
 
@@ -168,14 +170,14 @@ struct FlowVisit: Sendable {
     ///
     /// - Parameters:
     ///   - typed: what it posts besides, by name: what was typed before.
-    ///   - account: the one for which the form decides, if it decides for one.
+    ///   - subject: what the form decides about, if that may change within the flow.
     func target(
-        _ action: String, keeping typed: [String: String?] = [:], account: AccountID? = nil
+        _ action: String, keeping typed: [String: String?] = [:], about subject: FormSubject? = nil
     ) throws -> FormTarget {
         let (id, secret) = (reference.id, reference.browser.text)
         return FormTarget(
             action: "\(action)?flow=\(id)".naming(flow.languages),
-            csrf: try FormToken.text(secret: secret, flow: id.description, action: action, account: account),
+            csrf: try FormToken.text(secret: secret, flow: id.description, action: action, about: subject),
             hidden: typed.compactMapValues { $0 })
     }
 }

@@ -100,6 +100,54 @@ struct ChangedHolderTests: WorldSuite {
         #expect(changed.html.text.contains("can’t be opened like this any more"))
     }
 
+    // MARK: Another ticket
+
+    @Test func `a form decides about the ticket of its page, and does nothing where the flow has another by now`()
+        async throws
+    {
+        let browser = world.browser()
+        let (first, page, button) = try await shownPage("earlier", browser)
+        let create = try await browser.go(to: "create", on: page)
+        let password = try page.bindForm("password")
+        let typed = ["email": first.email, "password": World.password]
+        // In another tab.
+        let chooser = try await browser.submit("/web/link/cancel", on: page)
+        let second = try await world.holder(.stated, "later", email: "later@company.example")
+        try await world.openGoogleAccount("later-reader", email: second.email, workspace: "company.example")
+        let question = try await world.signIn("later-reader", with: .google, on: chooser, browser)
+
+        func holders() async throws -> [String] {
+            try await scratch.texts(
+                """
+                SELECT concat_ws(' ', a.account_id, a.email, a.email_proof, a.password_hash IS NOT NULL, count(i.*))
+                FROM accounts a LEFT JOIN identities i USING (account_id)
+                WHERE a.email IN (\(first.email), \(second.email)) GROUP BY a.account_id ORDER BY 1
+                """)
+        }
+        let before = try await holders()
+        #expect(before.count == 2)
+        for late in [
+            try await browser.submit(button, on: page, button: "ticket"),
+            try await browser.submit(password, on: page, typed: typed),
+            try await browser.submit(password, on: page, typed: typed, button: "email"),
+            try await browser.submit("/web/link/create", on: create),
+            try await browser.submit("/web/link/cancel", on: create),
+        ] {
+            late.expecting(400)
+            #expect(late.html.title.hasPrefix("This page has expired"), "\(late.answer.text)")
+            let shown = try await browser.click(try #require(late.wayOn), on: late).expecting(200)
+            #expect(shown.html.text.contains(second.email) && !shown.html.text.contains(first.email))
+        }
+        #expect(try await holders() == before)
+        #expect(browser.session == nil)
+
+        // What the flow has is as good as before.
+        let shown = try await browser.go(to: "bind", on: question)
+        let own = try shown.bindForm(button: "ticket")
+        let account = try await browser.submit(own, on: shown, button: "ticket").expecting(200)
+        #expect(account.html.text.contains(second.email), "\(account.answer.text)")
+    }
+
     // MARK: By a mailed code
 
     /// The page that a mailed code leads to, with the button.

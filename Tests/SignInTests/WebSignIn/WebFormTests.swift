@@ -14,8 +14,10 @@ import Testing
 
     /// The flow, whose browser posts something.
     private static func reference(
-        _ flow: WebFlow, posting form: String = "form", in fixture: WebFixture
-    ) -> FlowReference { FlowReference(id: flow.id, browser: fixture.browser, form: Array(form.utf8)) }
+        _ flow: WebFlow, posting form: String = "form", about link: LinkRequired? = nil, in fixture: WebFixture
+    ) -> FlowReference {
+        FlowReference(id: flow.id, browser: fixture.browser, form: Array(form.utf8), ticket: link?.ticketName)
+    }
 
     private static func signIn(
         _ reference: FlowReference, in fixture: WebFixture, from network: Network? = nil
@@ -167,10 +169,12 @@ import Testing
                     email: Self.email, code: digits, newPassword: "another good password", in: form, by: fixture.call)
             }
         case .create:
-            _ = try await fixture.sign(in: flow, at: .google).link
+            let link = try await fixture.sign(in: flow, at: .google).link.required
+            let form = Self.reference(flow, about: link, in: fixture)
             send = { try await fixture.web.create(in: form, displayName: nil, by: fixture.call) }
         case .bind:
-            _ = try await fixture.sign(in: flow, at: .google).link
+            let link = try await fixture.sign(in: flow, at: .google).link.required
+            let form = Self.reference(flow, about: link, in: fixture)
             let credential = BindCredential.password(email: Self.email, password: SignInFixture.password)
             send = { try await fixture.web.bind(in: form, credential: credential, by: fixture.call) }
         }

@@ -23,6 +23,28 @@ import Testing
         }
     }
 
+    @Test func `a token that is about something begins with it, and is of nothing else`() throws {
+        let account = try #require(AccountID("01a1fc41-9b43-7f32-8e73-0b16f91ee2fd"))
+        func token(_ subject: FormSubject?) throws -> String {
+            try FormToken.text(secret: "s", flow: "f", action: "/web/link/bind", about: subject)
+        }
+        let subjects: [FormSubject] = [
+            .account(account), .ticket(LinkTicketName(presented: "a")), .ticket(LinkTicketName(presented: "b")),
+        ]
+        for subject in subjects {
+            let own = try token(subject)
+            #expect(FormToken.subject(of: own) == subject)
+            #expect(try FormToken.accepts(own, secret: "s", flow: "f", action: "/web/link/bind"))
+            for other in subjects.map(Optional.some) + [nil] where other != subject {
+                let foreign = try token(other).split(separator: ".").dropLast()
+                let forged = (foreign + own.split(separator: ".").suffix(1)).joined(separator: ".")
+                #expect(try !FormToken.accepts(forged, secret: "s", flow: "f", action: "/web/link/bind"))
+            }
+        }
+        let plain = try token(nil)
+        #expect(FormToken.subject(of: plain) == nil)
+    }
+
     @Test func `each failure has its page`() {
         let cases: [(any Error & ProblemConvertible, FailurePage.Failure)] = [
             (SignInFailure.webFlowExpired, .flowExpired), (SignInFailure.webAnswerRefused, .answerRefused),

@@ -19,11 +19,11 @@ struct AccountVisit: Sendable {
 
     /// Where a form of the page goes: its token is good for this session and this act.
     ///
-    /// - Parameter account: that the token is to name, for when the session is gone.
-    func target(_ action: String, account: AccountID? = nil) throws -> FormTarget {
+    /// - Parameter subject: that the token is to name, for when the session is gone.
+    func target(_ action: String, about subject: FormSubject? = nil) throws -> FormTarget {
         FormTarget(
             action: action.naming(languages),
-            csrf: try FormToken.text(secret: secret.text, flow: "", action: action, account: account))
+            csrf: try FormToken.text(secret: secret.text, flow: "", action: action, about: subject))
     }
 
     /// Back to the page of the account.

@@ -48,9 +48,7 @@ extension WebAPI {
     // MARK: Deletion
 
     private func takeDeletion(_ request: Request) async throws -> Response {
-        let asked = try accountForm(of: request, AccountPath.delete) { form in
-            form.optionalString("csrf").flatMap(FormToken.account(of:))
-        }
+        let asked = try accountForm(of: request, AccountPath.delete) { form in form.subject()?.account }
         // The answer comes once more, as by a double click: its session went with the account.
         if let asked, try await accounts.isDeleted(asked) { return try signedOut(request, because: .accountDeleted) }
         return try await visit(request, for: .delete, isFresh: true) { visit in
@@ -68,7 +66,7 @@ extension WebAPI {
         DeletePage(
             account: AccountTitle(masked: visit.account), providers: visit.account.providers,
             clients: try await linkedClients(of: visit).map(\.name),
-            form: try visit.target(AccountPath.delete, account: visit.session.accountID),
+            form: try visit.target(AccountPath.delete, about: .account(visit.session.accountID)),
             cancelLink: visit.accountLink, isOfOtherAccount: visit.isOfOtherAccount)
     }
 }

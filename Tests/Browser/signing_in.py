@@ -264,6 +264,26 @@ def form_of_another_site_is_refused(browser, stack):
 
 
 @test
+def back_after_signing_out(browser, stack):
+    """Chromium keeps pages for who goes back, also those that may not be stored: Playwright starts it without that."""
+    own = browser.browser_type.launch(
+        executable_path="/usr/bin/chromium", args=["--no-sandbox"],
+        ignore_default_args=["--disable-back-forward-cache"])
+    person = new_person(stack)
+    visitor = Visitor(own, stack)
+    page = visitor.account()
+    visitor.sign_in(person, "google")
+    visitor.click('form[action^="/web/link/create"] button')
+    page.wait_for_selector('form[action^="/web/sign-out"]')
+    visitor.click('form[action^="/web/sign-out"] button')
+    assert page.url == f"{stack.service}/web/signed-out", page.url
+    page.go_back(wait_until="commit")
+    page.wait_for_selector('form[action^="/web/start/google"]')
+    assert f"{person}@example.com" not in page.content()
+    own.close()
+
+
+@test
 def account_page(browser, stack):
     person = new_person(stack)
     visitor = Visitor(browser, stack)

@@ -38,8 +38,8 @@ struct PageCookies: Sendable {
         ResponseCookie(name: sessionName, value: session.text, isSecure: isSecure)
     }
 
-    /// Deletes the cookie of the session.
-    var endedSession: ResponseCookie {
-        ResponseCookie(name: sessionName, value: "", isSecure: isSecure, maximumAge: 0)
-    }
+    /// Takes the session's secret from its cookie. The cookie itself stays, empty, until the browser ends: Chromium keeps pages
+    /// in memory for who goes back, those with `no-store` too, and drops them when a cookie that is `HttpOnly` is set, but not
+    /// when one is deleted.
+    var endedSession: ResponseCookie { ResponseCookie(name: sessionName, value: "", isSecure: isSecure) }
 }

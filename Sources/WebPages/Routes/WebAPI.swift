@@ -88,15 +88,13 @@ package struct WebAPI: Sendable {
     }
 
     /// The answer to a browser whose request has reached no handler. One that opens the address of a form as a page, as it
-    /// does when what the form has shown is loaded again, is led to the page of the flow that the form is of, or to the account.
+    /// does when what the form has shown is loaded again, is led to the page of the flow that the form is of.
     private func unread(_ problem: Problem, _ request: Request) -> Response? {
         guard request.acceptsHTML else { return nil }
-        guard problem.code == .methodNotAllowed else { return failure(problem, problem, request) }
-        if let flow = try? flowID(of: request) { return redirect(to: FlowReference.link(flow)) }
-        let isOfAccount = request.path == AccountPath.signOut || request.path.hasPrefix(AccountPath.account + "/")
-        let again = AccountPath.account.naming(uiLocales(of: request))
-        let refusal = PageRefusal(.methodNotAllowed, problem, retryLink: isOfAccount ? again : nil)
-        return failure(refusal, problem, request)
+        if problem.code == .methodNotAllowed, let flow = try? flowID(of: request) {
+            return redirect(to: FlowReference.link(flow))
+        }
+        return failure(problem, problem, request)
     }
 
     /// What is no address of this listener: a page for a browser, JSON for everybody else and below `/v1`.
@@ -285,8 +283,12 @@ extension WebAPI {
     }
 
     private func retryLink(after failure: FailurePage.Failure, _ request: Request) -> String? {
-        switch failure {
-        case .reauthenticationRequired: AccountPath.account.naming(uiLocales(of: request))
+        let account = AccountPath.account.naming(uiLocales(of: request))
+        return switch failure {
+        case .reauthenticationRequired: account
+        // What the account's forms are refused with leads to the account as it is now.
+        case .methodNotAllowed, .formExpired:
+            request.path == AccountPath.signOut || request.path.hasPrefix(AccountPath.account + "/") ? account : nil
         // The address of the page itself, which need not be repeated there. That of a form leads to what the form is of.
         // A provider's answer is taken once.
         case .unavailable, .internalError: request.path.hasPrefix("/web/callback/") ? nil : ""

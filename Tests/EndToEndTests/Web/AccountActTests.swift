@@ -316,6 +316,32 @@ import Testing
         #expect(try await other.openAccount().isChooser)
     }
 
+    @Test func `a page of the session before signs the browser out, and for what it can't do leads to the account`()
+        async throws
+    {
+        let (browser, page, bearer) = try await AccountHolder.signedIn("tabber")
+        let form = try await browser.press("/web/account/name", on: page)
+        // In another tab.
+        try await world.age(sessionsOf: "tabber@example.com")
+        _ = try await browser.enter("tabber@example.com", on: try await browser.press("/web/account/email", on: page))
+        let renamed = try await browser.submit("/web/account/name", on: form, typed: ["displayName": "Tabitha"])
+        let led = try await browser.press("/web/account", on: renamed.expecting(403))
+        #expect(led.html.text.contains("tabber@example.com") && !led.html.text.contains("Tabitha"))
+        let everywhere = try await browser.submit("/web/account/sign-out-everywhere", on: page)
+        #expect(everywhere.status == 200 && everywhere.url == Self.url)
+        #expect(try await service.get("/v1/account", bearer: bearer).status == 200)
+
+        let session = try #require(browser.session)
+        let crossSite = try await browser.submit(
+            "/web/sign-out", on: page, headers: [("Sec-Fetch-Site", "cross-site")])
+        #expect(crossSite.status == 403 && browser.session == session)
+        let out = try await browser.submit("/web/sign-out", on: page).expecting(200)
+        #expect(out.html.text.contains("You’re signed out") && browser.session == nil, "\(out.answer.text)")
+        browser.set([session], of: WebWorld.publicURL)
+        #expect(try await browser.openAccount().isChooser)
+        #expect(try await service.get("/v1/account", bearer: bearer).status == 200)
+    }
+
     @Test func `devices are signed out by their buttons, the others together, and everywhere`() async throws {
         let (browser, page, first) = try await AccountHolder.signedIn("keeper")
         let neighbour = try await AccountHolder.signedIn("other-keeper")

@@ -18,11 +18,9 @@ extension WebAPI {
                 }
             },
             Route(.post, AccountPath.endDevice, priority: .revoking) { request in try await endDevice(request) },
-            Route(.post, AccountPath.signOut, priority: .revoking) { request in
-                try await signOut(.current, AccountPath.signOut, request)
-            },
+            Route(.post, AccountPath.signOut, priority: .revoking) { request in try await signOut(request) },
             Route(.post, AccountPath.signOutEverywhere, priority: .revoking) { request in
-                try await signOut(.all, AccountPath.signOutEverywhere, request)
+                try await signOutEverywhere(request)
             },
             Route(.get, AccountPath.signedOut, priority: .reading) { request in try await showSignedOut(request) },
         ] + accountFormRoutes + accountWayRoutes + accountEndRoutes
@@ -30,35 +28,40 @@ extension WebAPI {
 
     // MARK: Sessions
 
-    private func signOut(_ scope: RevocationScope, _ action: String, _ request: Request) async throws -> Response {
-        // Signed out already, as in another tab: nothing is left to do here, and no form of that session is good any more.
-        // Who wants to end the others has to sign in for it.
-        if cookies.session(of: request) == nil, request.isOfOurSite {
-            return scope == .current
-                ? redirect(to: signedOutLink(request), isIsolated: true)
-                : redirect(to: AccountPath.account.naming(uiLocales(of: request)))
+    /// Ends the session that the browser has by now, if it has one. It may be another one than that of the page, where the
+    /// person has signed in again in another tab, so the form's token is not looked at: the cookie is one that no other site's
+    /// form brings along.
+    private func signOut(_ request: Request) async throws -> Response {
+        try request.requireOurSite()
+        try await signIn.sessions.end(cookies.session(of: request), by: call(of: request))
+        return signedOut(request)
+    }
+
+    /// Ends all sessions of the account that the page was of. Where that session is over, its person sees first which account
+    /// is signed in by now, or signs in.
+    private func signOutEverywhere(_ request: Request) async throws -> Response {
+        let account = redirect(to: AccountPath.account.naming(uiLocales(of: request)))
+        do {
+            try accountForm(of: request, AccountPath.signOutEverywhere) { _ in }
+        } catch let problem as Problem where problem.code == .forbidden && request.isOfOurSite {
+            return account
         }
-        try accountForm(of: request, action) { _ in }
         let call = call(of: request)
         do throws(SignInFailure) {
-            if let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call) {
-                try await signIn.sessions.sessions.revoke(scope, of: session, by: call)
-            } else if scope != .current {
-                throw .invalidSession
+            guard let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call) else {
+                return account
             }
+            try await signIn.sessions.sessions.revoke(.all, of: session, by: call)
         } catch {
             guard case .invalidSession = error else { throw error }
-            return redirect(to: AccountPath.account.naming(uiLocales(of: request)))
+            return account
         }
         return signedOut(request)
     }
 
-    private func signedOutLink(_ request: Request) -> String {
-        AccountPath.signedOut.naming(uiLocales(of: request))
-    }
-
     private func signedOut(_ request: Request) -> Response {
-        return redirect(to: signedOutLink(request), isIsolated: true).setting(cookies.endedSession)
+        redirect(to: AccountPath.signedOut.naming(uiLocales(of: request)), isIsolated: true)
+            .setting(cookies.endedSession)
     }
 
     /// The same, for a reason that the page says. The session is over, so what it says is bound to the cookie of the browser.

@@ -70,6 +70,24 @@ struct OAuthGrantEndTests: WorldSuite {
         #expect(try await other.openAccount().isChooser)
     }
 
+    @Test func `after a sign-in to another account the question says so, and names that one`() async throws {
+        let (client, browser, tokens) = try await world.linked("first-asked")
+        let other = try await world.linked(client, try await world.signedInBrowser("since-asked"))
+        let page = try await browser.openAccount()
+        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "client" } })
+        let question = try await browser.submit(form, on: page, button: client.id)
+        #expect(!question.html.text.contains("another account than before"), "\(question.answer.text)")
+        try await world.age(sessionsOf: "first-asked@gmail.com")
+        let chooser = try await browser.submit(form, on: page, button: client.id)
+        let asked = try await world.signIn("since-asked", with: .google, on: chooser, browser).expecting(200)
+        #expect(asked.html.text.contains("another account than before"), "\(asked.answer.text)")
+        #expect(asked.html.text.contains("s***@gmail.com") && !asked.html.text.contains("since-asked@gmail.com"))
+        // The answer to the question about the first one is worth nothing here.
+        try await browser.submit("/web/account/unlink", on: question).expecting(403)
+        #expect(try await world.isAlive(tokens, client))
+        #expect(try await world.isAlive(other, client))
+    }
+
     @Test func `signing out everywhere on the page of the account ends the links, as the page says`() async throws {
         let (client, browser, tokens) = try await world.linked("quitting")
         let page = try await browser.openAccount()

@@ -268,10 +268,11 @@ struct PageSamples {
                 form: form("account/delete"), cancelLink: "/web/account", isOfOtherAccount: true),
             "deleted": DeletedPage(),
             "unlink-provider": UnlinkPage(
-                subject: .provider(google, .google, email: email, opensSession: true), form: form("account/unlink"),
-                cancelLink: "/web/account"),
+                subject: .provider(google, .google, email: email, opensSession: true), account: title,
+                form: form("account/unlink"), cancelLink: "/web/account"),
             "unlink-client": UnlinkPage(
-                subject: .client("home", name: client), form: form("account/unlink"), cancelLink: "/web/account"),
+                subject: .client("home", name: client), account: title, form: form("account/unlink"),
+                cancelLink: "/web/account", isOfOtherAccount: true),
         ]
     }
 }

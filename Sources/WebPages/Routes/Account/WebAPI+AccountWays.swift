@@ -134,7 +134,9 @@ extension WebAPI {
                 asked = .client(id.text, name: client.name)
             }
             let page = UnlinkPage(
-                subject: asked, form: try visit.target(subject.question), cancelLink: visit.accountLink)
+                subject: asked, account: AccountTitle(masked: visit.account),
+                form: try visit.target(subject.question), cancelLink: visit.accountLink,
+                isOfOtherAccount: visit.isOfOtherAccount)
             return response(account: page, to: request)
         }
     }

@@ -11,13 +11,20 @@ struct UnlinkPage: WebPage {
     }
 
     let subject: Subject
+    /// With the address masked.
+    let account: AccountTitle
     /// Posts `identity=ID` or `client=ID` by its button.
     let form: FormTarget
     let cancelLink: String
+    var isOfOtherAccount = false
 }
 
 extension UnlinkPage {
     static let template = """
+        {{> otherAccount}}
+        {{#isNamed}}
+        <div class="box">{{> accountTitle}}</div>
+        {{/isNamed}}
         {{#linkedEmail}}<p><span class="detail">{{{linkedEmail}}}</span></p>{{/linkedEmail}}
         <p class="lead">{{lead}}</p>
         {{#signsOut}}
@@ -25,7 +32,7 @@ extension UnlinkPage {
         {{/signsOut}}
         <form method="post" action="{{{action}}}">{{> csrf}}
         <button class="primary" name="{{{field}}}" value="{{{id}}}">{{act}}</button></form>
-        <p class="last"><a class="button quiet" href="{{{cancelLink}}}">{{text.cancel}}</a></p>
+        {{> backToAccount}}
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
@@ -48,8 +55,8 @@ extension UnlinkPage {
             view["field"] = HTMLText("client")
             view["id"] = HTMLText(id)
         }
-        view["cancelLink"] = HTMLText(cancelLink)
-        view.show(form)
+        view.showMasked(account)
+        view.showAccountForm(form, cancelLink: cancelLink, isOfOtherAccount: isOfOtherAccount)
         return view
     }
 }

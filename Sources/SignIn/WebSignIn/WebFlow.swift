@@ -35,7 +35,7 @@ package struct WebFlow: Sendable {
 package struct PastWebFlow: Sendable {
     package enum WayBack: Sendable {
         /// To the page of the account.
-        case account(languages: [String])
+        case account
         /// To the app, which gets an error.
         case app(AppReturn)
         /// To the client of the OAuth server, by its name, which gets one if it may still have an answer there.
@@ -47,6 +47,8 @@ package struct PastWebFlow: Sendable {
     /// Whether it was finished, refused or given up, and has not just expired.
     package let isOver: Bool
     package let hasExpired: Bool
+    /// The `ui_locales` of its request.
+    package let languages: [String]
     /// To where its person began, if a page of ours can lead there.
     package let wayBack: WayBack?
 }

@@ -47,6 +47,7 @@ extension WebSignIn {
         let isOfBrowser = lacksCookie || left.isOfBrowser
         return PastWebFlow(
             isOfBrowser: isOfBrowser, isOver: isOfBrowser && left.flow.status.isOver, hasExpired: left.hasExpired,
+            languages: left.flow.languages,
             wayBack: isOfBrowser || left.flow.kind == .account ? wayBack(from: left.flow) : nil)
     }
 
@@ -54,7 +55,7 @@ extension WebSignIn {
     /// client may get one again, as a flow also fails of which it has not heard.
     private func wayBack(from flow: StoredWebFlow) -> PastWebFlow.WayBack? {
         switch flow.kind {
-        case .account: return .account(languages: flow.languages)
+        case .account: return .account
         case .app where !flow.status.isOver:
             let answer = try? appReturn(.error(.accessDenied), of: flow)
             guard let answer, answer.kind == .https else { return nil }

@@ -11,33 +11,39 @@ struct PageRefusal: ProblemConvertible {
     let retryLink: String?
     /// The app or the client that it is of, if it is none of ours.
     let appName: String?
+    /// Those of its flow, if it is of one.
+    let languages: [String]?
 
     init(
-        _ failure: FailurePage.Failure, _ problem: Problem, retryLink: String? = nil, appName: String? = nil
+        _ failure: FailurePage.Failure, _ problem: Problem, retryLink: String? = nil, appName: String? = nil,
+        languages: [String]? = nil
     ) {
         self.failure = failure
         self.problem = problem
         self.retryLink = retryLink
         self.appName = appName
+        self.languages = languages
     }
 }
 
 extension WebAPI {
     /// The refusal of a flow that is not under way.
     func refusal(
-        _ failure: FailurePage.Failure, _ problem: Problem, _ wayBack: PastWebFlow.WayBack?
+        _ failure: FailurePage.Failure, _ problem: Problem, of past: PastWebFlow?
     ) async throws(SignInFailure) -> PageRefusal {
-        switch wayBack {
-        case .account(let languages)?:
-            return PageRefusal(failure, problem, retryLink: AccountPath.account.naming(languages))
+        var link: String?
+        var appName: String?
+        switch past?.wayBack {
+        case .account?: link = AccountPath.account.naming(past?.languages ?? [])
         case .app(let answer)?:
-            return PageRefusal(failure, problem, retryLink: answer.uri, appName: answer.appName)
+            link = answer.uri
+            appName = answer.appName
         case .client(let authorization, let name)?:
-            let link = try await oauth?.wayBack(from: authorization)
-            return PageRefusal(failure, problem, retryLink: link, appName: link == nil ? nil : name)
-        case nil:
-            return PageRefusal(failure, problem)
+            link = try await oauth?.wayBack(from: authorization)
+            if link != nil { appName = name }
+        case nil: break
         }
+        return PageRefusal(failure, problem, retryLink: link, appName: appName, languages: past?.languages)
     }
 }
 

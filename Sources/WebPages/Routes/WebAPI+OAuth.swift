@@ -69,9 +69,10 @@ extension WebAPI {
         case .proveEmail(let flow, let account):
             let page = try confirmPage(visit(flow), .address, of: account.id, email: account.email?.text)
             return response(page, in: visit(flow))
-        case .signInOtherwise:
+        case .signInOtherwise(let flow):
             throw PageRefusal(
-                .reauthenticationRequired, SignInFailure.reauthenticationRequired.problem, retryLink: reference.link())
+                .reauthenticationRequired, SignInFailure.reauthenticationRequired.problem, retryLink: reference.link(),
+                languages: flow.languages)
         case .lackEmail(let flow, let account):
             return response(try missingEmailPage(visit(flow), account), in: visit(flow))
         case .ask(let consent):

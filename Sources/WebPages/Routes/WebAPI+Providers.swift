@@ -56,7 +56,7 @@ extension WebAPI {
         } catch SignInFailure.webAnswerRefused {
             let refused = SignInFailure.webAnswerRefused
             guard let flow = try await late() else { throw refused }
-            throw try await refusal(.flowExpired, refused.problem, flow.wayBack)
+            throw try await refusal(.flowExpired, refused.problem, of: flow)
         }
     }
 

@@ -73,7 +73,8 @@ package struct WebAPI: Sendable {
         let past = try await signIn.pastFlow(id, browser: browser, by: call(of: request))
         // A form of it that was sent before, or belongs to an earlier step: the page of the flow has the one at hand.
         if isForm, let past, !past.isOver, !past.hasExpired, past.isOfBrowser {
-            return PageRefusal(.formExpired, expired.problem, retryLink: FlowReference.link(id))
+            return PageRefusal(
+                .formExpired, expired.problem, retryLink: FlowReference.link(id), languages: past.languages)
         }
         let failure: FailurePage.Failure =
             if past?.isOver == true {
@@ -84,7 +85,7 @@ package struct WebAPI: Sendable {
             } else {
                 .flowExpired
             }
-        return try await refusal(failure, expired.problem, past?.wayBack)
+        return try await refusal(failure, expired.problem, of: past)
     }
 
     /// The answer to a browser whose request has reached no handler. One that opens the address of a form as a page, as it
@@ -277,7 +278,7 @@ extension WebAPI {
         let page = FailurePage(
             failure: failure, retryLink: refusal?.retryLink ?? retryLink(after: failure, request),
             appName: refusal?.appName, requestID: request.id)
-        var response = response(page, problem.code.status, to: request)
+        var response = response(page, problem.code.status, to: request, languages: refusal?.languages)
         response.headers += problem.headers
         return response
     }

@@ -134,10 +134,11 @@ import Testing
         #expect(again.status == 400 && again.html.title.hasPrefix("The sign-in couldn’t be confirmed"))
     }
 
-    /// Expects the page of a flow that has expired, and a button: to the app, which gets an error, or to the
-    /// account, in the flow's language.
+    /// Expects the page of a flow that has expired, in the flow's language, and a button: to the app, which gets an error, or
+    /// to the account, in that language too.
     private func expectLate(_ page: Browser.Page, of attempt: AppAttempt?, _ browser: Browser) async throws {
-        #expect(page.status == 400 && page.html.title.hasPrefix("This sign-in has expired"), "\(page.answer.body)")
+        let title = attempt == nil ? "Diese Anmeldung ist abgelaufen" : "This sign-in has expired"
+        #expect(page.status == 400 && page.html.title.hasPrefix(title), "\(page.answer.body)")
         let target = try #require(page.wayOn)
         guard let attempt else {
             let again = try await browser.click(target, on: page)

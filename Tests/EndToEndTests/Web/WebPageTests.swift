@@ -106,6 +106,20 @@ import Testing
         #expect(screen.html.root["lang"] == expected)
     }
 
+    @Test func `a page of a sign-in that is over, or that has expired, is in the language of that one`() async throws {
+        let browser = world.browser(languages: "en")
+        let left = try await world.chooser(try AppAttempt(), browser, ["ui_locales": "de"])
+        _ = try AppAnswer(try await browser.submit("/web/cancel", on: left))
+        let old = try await world.chooser(try AppAttempt(), browser, ["ui_locales": "de"])
+        let flow = try #require(FormEncoding.parameters(of: old.url).first { $0.name == "flow" }).value
+        try await scratch.execute(
+            "UPDATE web_flows SET expires_at = now() - interval '1 second' WHERE flow_id = \(flow)::uuid")
+        for (url, title) in [(left.url, "Diese Anmeldung ist beendet"), (old.url, "Diese Anmeldung ist abgelaufen")] {
+            let page = try await browser.open(url).expecting(400)
+            #expect(page.html.root["lang"] == "de" && page.html.title.hasPrefix(title), "\(page.answer.text)")
+        }
+    }
+
     @Test func `an address that was typed stays from page to page, and is in no URL`() async throws {
         let (_, browser, chooser) = try await world.begin()
         let code = try await browser.submit(

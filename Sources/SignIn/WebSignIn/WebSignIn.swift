@@ -227,10 +227,11 @@ package final class WebSignIn: Sendable {
         if flow.opensSession { try tickets.issuer.requireSigner(by: call) }
     }
 
-    /// A flow whose person may still choose how to sign in.
+    /// A flow whose person may still choose how to sign in. One whose browser is away to prove the account of a ticket is
+    /// none: a form of an older page would end it meanwhile, or come back as that proof.
     func readOpen(_ reference: FlowReference, by call: Call) async throws(SignInFailure) -> StoredWebFlow {
         let flow = try await read(reference, by: call)
-        guard flow.status.isOpen else { throw .webFlowExpired }
+        guard flow.status.isOpen, flow.linkTicket == nil else { throw .webFlowExpired }
         return flow
     }
 

@@ -122,6 +122,17 @@ import Testing
         #expect(try await fixture.session(try step.cookie)?.accountID == account.account.id)
     }
 
+    @Test func `a page from before the ticket sends nobody to a provider who is on the way to a proof`() async throws {
+        _ = try await fixture.base.account(.apple)
+        let flow = try await fixture.openAccountFlow()
+        _ = try await fixture.sign(in: flow, at: .google).link
+        let url = try await fixture.web.startProof(by: .apple, in: fixture.reference(flow), by: fixture.call)
+        try await expectFailure("webFlowExpired") { try await fixture.start(.apple, flow) }
+        // That way leads on.
+        let step = try await fixture.finish(try await fixture.appleAnswer(at: url))
+        #expect(try await fixture.session(try step.cookie) != nil)
+    }
+
     @Test func `an identity that is moved while it proves the account that was shown binds to none`() async throws {
         // Apple's word alone gave the account its address.
         _ = try await fixture.base.account(.apple)

@@ -2,7 +2,7 @@ package import Foundation
 import Primitives
 
 /// A UUIDv7 (RFC 9562 §5.7) that names one kind of entity, so that the ids of two kinds can't be swapped.
-package struct Identifier<Entity>: Hashable, Sendable, CustomStringConvertible {
+package struct Identifier<Entity>: Codable, Hashable, Sendable, CustomStringConvertible {
     package let uuid: UUID
 
     package init(uuid: UUID) {

@@ -1,7 +1,7 @@
 import Primitives
 
 /// An identity provider this service accepts.
-package enum Provider: String, CaseIterable, Sendable {
+package enum Provider: String, CaseIterable, Codable, Sendable {
     case apple
     case google
 }

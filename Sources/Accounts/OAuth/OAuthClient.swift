@@ -1,7 +1,7 @@
 import Primitives
 
 /// The `client_id` of a client of the OAuth server: 1 to 128 printable ASCII characters.
-package struct OAuthClientID: ExactString {
+package struct OAuthClientID: ExactString, Codable {
     package let text: String
 
     package init?(_ text: String) {

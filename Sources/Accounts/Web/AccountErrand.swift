@@ -1,5 +1,5 @@
 /// What a person can do on the page of their account that may have to wait for another sign-in.
-package enum AccountAct: Hashable, Sendable {
+package enum AccountAct: Codable, Hashable, Sendable {
     /// - Parameter typed: what stands in the field.
     case rename(typed: String?)
     case changeEmail(typed: String?)
@@ -13,7 +13,7 @@ package enum AccountAct: Hashable, Sendable {
 
 /// Why a browser is on its way through a flow that ends at the page of the account. It lies in the flow's row: no address
 /// says where to come back to.
-package struct AccountErrand: Hashable, Sendable {
+package struct AccountErrand: Codable, Hashable, Sendable {
     package let act: AccountAct
     /// The account that was signed in when the flow began; the person may sign in to another one. `nil` when none was.
     package let account: AccountID?

@@ -62,7 +62,7 @@ import Testing
                 variables["COUNTERSIGN_SERVER_PORT"] = "\(service.port)"
                 var findings = try await Self.examine(variables)
                 // A busy machine's answers come late.
-                for _ in 0..<5 where findings.contains(where: { $0.detail.contains("timedOut") }) {
+                for _ in 0..<5 where findings.contains(where: { $0.detail.contains("timed_out") }) {
                     findings = try await Self.examine(variables)
                 }
                 for check in [

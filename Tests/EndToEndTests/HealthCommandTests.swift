@@ -56,7 +56,7 @@ import Testing
         let isInTime = try await onceOfThree {
             let start = ContinuousClock.now
             let waited = try await health(["--live"], at: silent.port).expecting(2)
-            #expect(waited.error.hasSuffix(": timedOut.\n"), "\(waited.error)")
+            #expect(waited.error.hasSuffix(": timed_out.\n"), "\(waited.error)")
             // Two seconds, and a process's start.
             return start.duration(to: .now) < .seconds(5)
         }

@@ -1,22 +1,23 @@
 /// Why a request got no response. `description` is a fixed sentence; only `debugDescription` may name a host.
 package struct FetchError: Error, Sendable, Equatable {
+    /// Its raw value is for records, logs and operators.
     package enum Code: String, Sendable, CaseIterable {
         /// Not a URL that we send to: malformed, not ASCII, with control characters or with a user name.
-        case invalidURL
+        case invalidURL = "invalid_url"
         /// A header that could break the framing of the request.
-        case invalidHeader
+        case invalidHeader = "invalid_header"
         /// Neither https nor http to this machine.
-        case protocolRefused
+        case protocolRefused = "protocol_refused"
         /// Every address of the host is one that the request may not go to.
-        case addressRefused
+        case addressRefused = "address_refused"
         case resolve
         case connect
         /// No handshake, or a certificate that doesn't prove the host.
         case tls
         /// The timeout of the whole request, or that of connecting, passed while it was in flight.
-        case timedOut
+        case timedOut = "timed_out"
         /// The response's headers or body exceeded their limit.
-        case tooLarge
+        case tooLarge = "too_large"
         /// The connection was lost before the response was complete.
         case closed
         /// The calling task was cancelled.

@@ -123,7 +123,7 @@ package struct GoogleEventStream: Sendable {
         do {
             response = try await fetcher.fetch(request)
         } catch {
-            throw .unavailable(detail: error.code.reasonCode)
+            throw .unavailable(detail: error.code.rawValue)
         }
         guard response.status != 200 else { return response.body }
         throw Refusal(response)

@@ -21,7 +21,7 @@ struct FormEndpoint: Sendable {
         do {
             response = try await fetcher.fetch(request)
         } catch {
-            throw .unavailable(detail: error.code.reasonCode)
+            throw .unavailable(detail: error.code.rawValue)
         }
         switch response.status {
         case 200:
@@ -84,27 +84,5 @@ extension JSONValue {
         }
         guard value.kind == .object else { throw .unexpectedAnswer }
         self = value
-    }
-}
-
-extension FetchError.Code {
-    /// The code for logs and the outbox, without any text from the wire.
-    var reasonCode: String {
-        switch self {
-        case .invalidURL: "invalid_url"
-        case .invalidHeader: "invalid_header"
-        case .protocolRefused: "protocol_refused"
-        case .resolve: "resolve"
-        case .connect: "connect"
-        case .tls: "tls"
-        case .timedOut: "timed_out"
-        case .tooLarge: "too_large"
-        case .closed: "closed"
-        case .cancelled: "cancelled"
-        case .addressRefused: "address_refused"
-        case .busy: "busy"
-        case .stopped: "stopped"
-        case .other: "other"
-        }
     }
 }

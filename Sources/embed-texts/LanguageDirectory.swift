@@ -1,7 +1,6 @@
 import Foundation
 import JSON
 
-/// A language as its file has it.
 struct LanguageFile {
     /// BCP 47.
     let tag: String

@@ -68,7 +68,6 @@ extension NeutralSource {
     }
 }
 
-/// The members of an object, each as it has to be.
 private struct Members {
     private let object: JSONValue
     /// What stands before a member's name: `identities[0].`.

@@ -9,15 +9,11 @@ enum JSONValue: Sendable, Equatable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// nil for anything but a string.
     var string: String? { if case .string(let text) = self { text } else { nil } }
-    /// nil for anything but a boolean.
     var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
     /// nil for anything but a whole number that fits.
     var integer: Int? { if case .number(let value) = self { Int(exactly: value) } else { nil } }
-    /// nil for anything but an array.
     var array: [JSONValue]? { if case .array(let items) = self { items } else { nil } }
-    /// nil for anything but an object.
     var object: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
 
     /// The object that a text is; nil when it is none.

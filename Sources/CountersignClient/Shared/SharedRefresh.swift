@@ -30,7 +30,6 @@ final class SharedRefresh<Success: Sendable>: Sendable {
     /// Counts what ``renounce()`` has given up: a refresh that began under an earlier one changes nothing any more.
     var generation: Int { state.withLock { $0.generation } }
 
-    /// The one under way.
     var underWay: Task<Outcome, Never>? { state.withLock { $0.underWay } }
 
     /// What the refresh under way comes to, or one that begins with the generation as it is.

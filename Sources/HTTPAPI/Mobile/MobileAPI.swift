@@ -28,7 +28,6 @@ package struct MobileAPI: Sendable {
             + sessionRoutes + linkedClientRoutes + discoveryRoutes
     }
 
-    /// The call of a request.
     func call(of request: Request) -> Call { service.calls.begin(by: request.caller()) }
 
     /// An operation by the session of the access token that the request bears.

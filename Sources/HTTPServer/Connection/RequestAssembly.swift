@@ -35,7 +35,6 @@ indirect enum InboundEvent: Sendable {
 /// version but 1.0 and 1.1. What it accepts and this service does not is checked here.
 struct RequestAssembly {
     enum Step {
-        /// More parts are to come.
         case incomplete
         /// More parts are to come once the client has received 100 Continue (RFC 9110 §10.1.1).
         case awaitingContinue

@@ -27,7 +27,6 @@ package final class RetentionSweeper: Sendable {
     private let clockDifference = Gauge(label: "countersign_clock_difference_seconds")
     /// Whether the last round was skipped because the clocks differ.
     private let isPaused = Mutex(false)
-    /// The last session of each scan.
     private let lastScanned = Mutex<[SessionScan: SessionID]>([:])
 
     package init(database: ServiceDatabase, lifetimes: SessionLifetimes, clock: any WallClock, logger: Logger) {

@@ -77,7 +77,6 @@ extension ProviderEventStore {
     }
 }
 
-/// A pending event.
 private struct PendingEvent: Sendable {
     let id: ProviderEventID
     let provider: Provider

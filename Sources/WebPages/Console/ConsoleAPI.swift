@@ -199,7 +199,6 @@ package struct ConsoleAPI: Sendable {
     }
 }
 
-/// An administrator at the console.
 struct ConsoleVisitor: Sendable {
     let administrator: Administrator
     let secret: ConsoleSecret

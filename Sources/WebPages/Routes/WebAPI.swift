@@ -145,7 +145,6 @@ extension WebAPI {
         return FlowVisit(request: request, reference: reference, flow: flow)
     }
 
-    /// Reads a form of a flow.
     func flowForm<Value>(
         of request: Request, _ action: String, _ read: (inout Fields) throws -> Value
     ) throws -> (flow: FlowReference, value: Value) {

@@ -193,7 +193,6 @@ enum Settings {
     }
 
     enum Limits {
-        /// The limit of the uses of one kind.
         static func uses(_ kind: LimitKind) -> Setting<RateLimit> {
             switch kind {
             case .passwordPerAccount:

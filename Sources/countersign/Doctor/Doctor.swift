@@ -10,7 +10,6 @@ struct Doctor: Sendable {
     struct Check: Sendable {
         /// The name of the finding when the check times out.
         let name: CheckName
-        /// The status of that finding.
         var timeoutStatus = Finding.Status.failure
         /// Where it may take longer than the others.
         var timeout: Duration?

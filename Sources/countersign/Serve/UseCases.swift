@@ -20,7 +20,6 @@ struct UseCases: Sendable {
     let events: ProviderEvents
     let revocations: RevocationWorker
     let grantChecks: GrantCheckWorker
-    /// Who is let into the console.
     let entrance: ConsoleEntrance
     let appleEndpoint: AppleTokenEndpoint?
 

@@ -8,7 +8,6 @@ struct ConsoleRenderer: Sendable {
         let links: [(label: String, path: String)]
         /// That of the page, or of the act.
         let path: String
-        /// The form of *Sign out*.
         let signOut: FormTarget
     }
 

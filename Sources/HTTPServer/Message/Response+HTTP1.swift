@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP1
 
 /// A response, or a part of one that is streamed, as the bytes that go to the connection.
 struct EncodedResponse: Sendable {
@@ -28,7 +29,7 @@ extension Response {
         buffer.writeString("HTTP/1.1 ")
         buffer.writeString(String(status.rawValue))
         buffer.writeString(" ")
-        buffer.writeString(status.reasonPhrase)
+        buffer.writeString(HTTPResponseStatus(statusCode: status.rawValue).reasonPhrase)
         buffer.writeString("\r\nDate: ")
         buffer.writeString(framing.date)
         buffer.writeString("\r\nX-Request-Id: ")

@@ -18,28 +18,6 @@ package enum Status: Int, CaseIterable, Sendable {
     case internalServerError = 500
     case serviceUnavailable = 503
 
-    var reasonPhrase: String {
-        switch self {
-        case .ok: "OK"
-        case .created: "Created"
-        case .accepted: "Accepted"
-        case .noContent: "No Content"
-        case .seeOther: "See Other"
-        case .badRequest: "Bad Request"
-        case .unauthorized: "Unauthorized"
-        case .forbidden: "Forbidden"
-        case .notFound: "Not Found"
-        case .methodNotAllowed: "Method Not Allowed"
-        case .conflict: "Conflict"
-        case .gone: "Gone"
-        case .contentTooLarge: "Content Too Large"
-        case .unsupportedMediaType: "Unsupported Media Type"
-        case .tooManyRequests: "Too Many Requests"
-        case .internalServerError: "Internal Server Error"
-        case .serviceUnavailable: "Service Unavailable"
-        }
-    }
-
     /// Whether RFC 9110 forbids a body, and with it `Content-Length` (§8.6).
     var forbidsBody: Bool { self == .noContent }
 }

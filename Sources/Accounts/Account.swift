@@ -22,19 +22,19 @@ package struct Account: Hashable, Sendable {
     package let externalID: ExternalID?
     package let email: EmailAddress?
     /// How well it is known that the address is the owner's; `nil` without an address.
-    package let emailProof: EmailProof?
+    package private(set) var emailProof: EmailProof?
     /// What that rests on; `nil` without an address, and where it was not written down.
-    package let emailProofSource: EmailProof.Source?
+    package private(set) var emailProofSource: EmailProof.Source?
     /// When a reader of the mailbox took the address for an account of their own.
-    package let emailTakenAt: Timestamp?
+    package private(set) var emailTakenAt: Timestamp?
     package let emailReplacement: Replacement?
-    package let displayName: DisplayName?
+    package var displayName: DisplayName?
     package let status: Status
     package let createdAt: Timestamp
     /// Whether there is a password to sign in with.
     package let hasPassword: Bool
     /// Oldest first.
-    package let identities: [Identity]
+    package var identities: [Identity]
 
     package init(
         id: AccountID, externalID: ExternalID? = nil, email: EmailAddress?, emailProof: EmailProof?,
@@ -94,23 +94,9 @@ package struct Account: Hashable, Sendable {
 
     /// The same account with another proof of its address.
     package func raised(to email: ProvenEmail) -> Account {
-        Account(
-            id: id, externalID: externalID, email: self.email, emailProof: email.proof, emailProofSource: email.source,
-            emailTakenAt: nil, emailReplacement: emailReplacement, displayName: displayName, status: status,
-            createdAt: createdAt, hasPassword: hasPassword, identities: identities)
-    }
-
-    /// The same account with a name.
-    package func named(_ name: DisplayName?) -> Account { with(displayName: name, identities: identities) }
-
-    /// The same account with its identities.
-    package func with(identities: [Identity]) -> Account { with(displayName: displayName, identities: identities) }
-
-    private func with(displayName: DisplayName?, identities: [Identity]) -> Account {
-        Account(
-            id: id, externalID: externalID, email: email, emailProof: emailProof, emailProofSource: emailProofSource,
-            emailTakenAt: emailTakenAt, emailReplacement: emailReplacement, displayName: displayName, status: status,
-            createdAt: createdAt, hasPassword: hasPassword, identities: identities)
+        var raised = self
+        (raised.emailProof, raised.emailProofSource, raised.emailTakenAt) = (email.proof, email.source, nil)
+        return raised
     }
 }
 

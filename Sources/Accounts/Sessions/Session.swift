@@ -24,7 +24,7 @@ package struct Session: Hashable, Sendable {
     package let authenticatedAt: Timestamp
     package let methods: [AuthenticationMethod]
     package let createdAt: Timestamp
-    package let expiresAt: Timestamp
+    package var expiresAt: Timestamp
     /// The generation of the newest refresh token.
     package let generation: Int32
 
@@ -42,14 +42,6 @@ package struct Session: Hashable, Sendable {
         self.createdAt = createdAt
         self.expiresAt = expiresAt
         self.generation = generation
-    }
-
-    /// The same session after a refresh.
-    package func renewed(generation: Int32, expiresAt: Timestamp) -> Session {
-        Session(
-            id: id, accountID: accountID, externalID: externalID, identityID: identityID,
-            authenticatedAt: authenticatedAt, methods: methods, createdAt: createdAt, expiresAt: expiresAt,
-            generation: generation)
     }
 
     /// Whether the person authenticated so recently that the session authorizes what others don't.

@@ -107,8 +107,9 @@ package struct ProviderSignIn: Sendable {
                 metadata: ["accountId": "\(signedIn.account.id)", "error": "\(String(reflecting: error))"])
             return signedIn
         }
-        return SignedIn(
-            session: signedIn.session, account: signedIn.account.named(fullName), identity: signedIn.identity)
+        var account = signedIn.account
+        account.displayName = fullName
+        return SignedIn(session: signedIn.session, account: account, identity: signedIn.identity)
     }
 
     /// Issues a link ticket for an identity that is not linked: its owner chooses, unless the policy binds it by its email

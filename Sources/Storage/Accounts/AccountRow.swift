@@ -51,7 +51,9 @@ struct AccountRow: Sendable {
 
     /// The one account that the rows are about, with its identities in their order; `nil` for no rows.
     static func account(_ rows: [AccountRow]) -> Account? {
-        rows.first?.account.with(identities: rows.compactMap(\.identity))
+        guard var account = rows.first?.account else { return nil }
+        account.identities = rows.compactMap(\.identity)
+        return account
     }
 }
 

@@ -34,11 +34,12 @@ extension AccountStore {
         accountOf session: Session, to name: DisplayName?, by call: Call, recording event: AuditEvent?
     ) async throws -> Account {
         try await database.change(by: call) { change in
-            let account = try await change.accounts.lock(of: session)
+            var account = try await change.accounts.lock(of: session)
             _ = try await change.execute(
                 "UPDATE accounts SET display_name = \(name?.text) WHERE account_id = \(account.id)")
             if let event { try await change.record(event) }
-            return account.named(name)
+            account.displayName = name
+            return account
         }
     }
 

@@ -156,7 +156,7 @@ extension Change {
             if isLast { parts.accountsOutdated.insert(account.id) }
             if isUnlinked, !isLast {
                 try await accounts.unlink(identity, of: account.id, reason: .identityUnlinked, event: event)
-                left = left.with(identities: left.identities.filter { $0.id != identity.id })
+                left.identities.removeAll { $0.id == identity.id }
                 parts.identities += 1
             } else if isLast || ended.authorizations.contains(identity.id),
                 ![.revoking, .revoked].contains(identity.authorization)

@@ -50,7 +50,7 @@ package struct SessionRefreshes: Sendable {
         while let row = try await lookups.answer(Lookup(id: id, now: call.now)).get(),
             row.live.accountStatus == .active
         {
-            let session = row.live.session
+            var session = row.live.session
             let expiresAt = lifetimes.end(ofSessionOpenedAt: session.createdAt, refreshedAt: call.now)
             // It was last refreshed when sessions lived longer.
             guard expiresAt > call.now else { return .unknown }
@@ -68,8 +68,8 @@ package struct SessionRefreshes: Sendable {
             case .renewed(row.lineage):
                 // A client's retries come in numbers and from one place, which is noted with the first.
                 if address != row.lastUsedAddress { try await note(address, of: row, by: call) }
-                return .renewed(
-                    session.renewed(generation: session.generation, expiresAt: min(session.expiresAt, expiresAt)))
+                session.expiresAt = min(session.expiresAt, expiresAt)
+                return .renewed(session)
             case .renewed(let renewed):
                 let swap = Swap(
                     id: id, former: row.lineage.generation, renewed: renewed, address: address, now: call.now,

@@ -22,12 +22,10 @@ package final class AuditPartitioner: Sendable {
         try await report()
         let tried = try await partitions.make()
         for (name, outcome) in tried {
-            if outcome == .made {
+            if outcome == "made" {
                 logger.notice("audit partition made", metadata: ["partition": "\(name)"])
             } else {
-                logger.warning(
-                    "audit partition not made",
-                    metadata: ["partition": "\(name)", "reason": "\(outcome.rawValue)"])
+                logger.warning("audit partition not made", metadata: ["partition": "\(name)", "reason": "\(outcome)"])
             }
         }
         if !tried.isEmpty { try await report() }

@@ -44,7 +44,7 @@ struct AuditPartitionWorld: TestFixture {
     }
 
     /// What was tried, `name outcome`.
-    func make() async throws -> [String] { try await partitions.make().map { "\($0.name) \($0.outcome.rawValue)" } }
+    func make() async throws -> [String] { try await partitions.make().map { "\($0.name) \($0.outcome)" } }
 
     /// The partition of each row.
     func places() async throws -> [String?] {

@@ -3,9 +3,6 @@ import Primitives
 
 /// A month of the calendar in UTC, `2026-12`: what the audit trail is partitioned and taken away by.
 package struct AuditMonth: Hashable, Sendable, CustomStringConvertible {
-    package let year: Int64
-    /// 1 to 12.
-    package let month: Int
     /// Its first moment.
     package let begin: Timestamp
 
@@ -13,8 +10,6 @@ package struct AuditMonth: Hashable, Sendable, CustomStringConvertible {
         guard
             let begin = CivilTime.secondsSince1970(year: year, month: month, day: 1, hour: 0, minute: 0, second: 0)
         else { return nil }
-        self.year = year
-        self.month = month
         self.begin = Timestamp(seconds: begin)
     }
 

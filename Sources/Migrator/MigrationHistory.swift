@@ -124,12 +124,10 @@ extension MigrationHistory {
     /// Reads the bookkeeping; a database without one has no history.
     static func read(of migrations: [Migration], from session: some PostgresSession) async throws -> MigrationHistory {
         guard try await hasBookkeeping(session) else { return MigrationHistory(migrations: migrations, applied: []) }
-        // A table that an older program wrote last has no column serves_from; a row as JSON yields NULL for it.
         let applied = try await session.query(
             """
             SELECT version, name, checksum,
-                   to_char(finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
-                   (to_jsonb(schema_migrations) ->> 'serves_from')::integer
+                   to_char(finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), serves_from
             FROM schema_migrations ORDER BY version
             """, as: Int.self, String.self, String.self, String?.self, Int?.self
         ).map(AppliedMigration.init)

@@ -47,31 +47,24 @@ struct MigrationSession {
 
     // MARK: - The bookkeeping
 
-    /// Creates or extends `schema_migrations`, in a transaction of its own: a readiness check must not wait for a whole
-    /// migration.
+    /// Creates `schema_migrations`, where there is none.
     private func prepareBookkeeping(for migration: Migration) async throws {
-        let isPrepared = try await connection.query(
-            """
-            SELECT count(*) = 1 FROM pg_attribute
-            WHERE attrelid = to_regclass('schema_migrations') AND attname = 'serves_from' AND NOT attisdropped
-            """, as: Bool.self)
-        guard !isPrepared.contains(true) else { return }
+        guard try await !MigrationHistory.hasBookkeeping(connection) else { return }
         try await inTransaction(migration, .up) {
             try await connection.executeScript(unsafeSQL: Self.bookkeeping)
         }
     }
 
-    /// The DDL of `schema_migrations`. Older programs name only the first five columns and go on reading and writing
-    /// them.
+    /// The DDL of `schema_migrations`. Programs since 0.1.0 name these columns, and go on reading and writing them.
     private static let bookkeeping = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
             version integer PRIMARY KEY CHECK (version > 0),
             name text NOT NULL,
             checksum text NOT NULL,
             started_at timestamptz NOT NULL DEFAULT now(),
-            finished_at timestamptz
+            finished_at timestamptz,
+            serves_from integer
         );
-        ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS serves_from integer;
         COMMENT ON TABLE schema_migrations IS
             'What `countersign migrate` did. Not for editing: the migrator refuses what it did not write.';
         """

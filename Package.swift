@@ -161,7 +161,7 @@ let package = Package(
         .target(
             name: "OAuthServer",
             dependencies: [
-                "SignIn", "Providers", "Storage", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL", "Primitives", log,
+                "SignIn", "Providers", "Storage", "Accounts", "KeyRing", "JOSE", "OpenSSL", "Primitives", log,
             ],
             exclude: readme, swiftSettings: commonSettings),
 

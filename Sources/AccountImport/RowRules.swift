@@ -1,5 +1,4 @@
 package import Accounts
-import Primitives
 
 /// The rules by which a row of any source becomes a person of ours, or is refused. They see the row alone; what is in the
 /// database is looked at afterwards.

@@ -1,4 +1,3 @@
-import Accounts
 package import Webhooks
 
 extension Administration {

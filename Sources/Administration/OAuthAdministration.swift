@@ -1,7 +1,6 @@
 package import Accounts
 import OAuthServer
 package import Postgres
-import Primitives
 import Storage
 
 /// The use cases of those who run the OAuth server: its clients, and what is linked to accounts.

@@ -1,6 +1,5 @@
 import Accounts
 import SignIn
-import Storage
 
 /// Why a request of a client is refused. The HTTP layer writes the bodies of RFC 6749 §5.2.
 package enum OAuthFailure: Error, Equatable, Sendable {

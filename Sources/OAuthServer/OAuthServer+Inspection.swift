@@ -1,5 +1,4 @@
 package import Accounts
-import SignIn
 import Storage
 
 /// What a client sees of tokens and persons, and how it gives tokens back.

@@ -1,5 +1,4 @@
 package import Accounts
-import JSON
 package import Logging
 package import Providers
 package import SignIn

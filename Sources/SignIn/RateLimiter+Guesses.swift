@@ -1,5 +1,4 @@
 import Accounts
-import Storage
 
 /// A secret that can be guessed. The raw value is a label of a metric and a reason of the audit trail.
 enum GuessKind: String, CaseIterable {

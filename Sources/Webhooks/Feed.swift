@@ -1,6 +1,5 @@
 package import Accounts
 package import KeyRing
-import OpenSSL
 import Primitives
 package import Storage
 

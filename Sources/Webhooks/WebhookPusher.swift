@@ -1,5 +1,4 @@
 import Accounts
-import Foundation
 import Logging
 import Primitives
 import Storage

@@ -1,8 +1,6 @@
 import Curl
 import HTTPTypes
 import Hummingbird
-import Logging
-import NIOCore
 
 /// The stand-in's composition root: two providers, a receiver of webhooks, one clock, one fault plan, one history.
 struct Sandbox: Sendable {

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The text in which GTMOAuth2 kept a session: `name=value` joined by `&`, percent-encoded.
 enum GTMOAuth2Text {
     /// Split at the first `=`; the last of equal names counts; a `+` is one. GTMAppAuth leaves `%` bare, so what can't be

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Names and values as `application/x-www-form-urlencoded`, in bodies and in queries.
 enum FormText {
     /// All but the unreserved characters of RFC 3986 as `%XX`: read alike by readers that take `+` for a space and by

@@ -1,5 +1,3 @@
-import Foundation
-
 /// One value that is waited for by one task. The first value counts.
 final class Waiter<Value: Sendable>: Sendable {
     private enum State {

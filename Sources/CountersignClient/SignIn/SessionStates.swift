@@ -1,5 +1,3 @@
-import Foundation
-
 /// Shows each observer the state of the session, and then each change.
 final class SessionStates: Sendable {
     private struct State {

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Passwords and addresses. What the server wants fresh throws `refused("reauthentication_required", 403)`.
 extension SignInClient {
     /// Sets or changes the password; all other sessions end.

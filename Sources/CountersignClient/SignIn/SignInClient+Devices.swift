@@ -1,5 +1,3 @@
-import Foundation
-
 /// The sessions of the account that is signed in.
 extension SignInClient {
     public func devices() async throws(SessionError) -> [SignedInDevice] {

@@ -1,6 +1,5 @@
 import Accounts
 import HTTPServer
-import JOSE
 import SignIn
 
 extension MobileAPI {

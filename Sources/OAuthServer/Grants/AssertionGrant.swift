@@ -1,6 +1,5 @@
 import Accounts
 import JOSE
-import JSON
 import Logging
 import Providers
 import SignIn

@@ -1,6 +1,5 @@
 import Accounts
 import Logging
-import SignIn
 import Storage
 
 /// A refresh token for an access token (RFC 6749 §6): with a successor of itself, or the same one again.

@@ -1,6 +1,5 @@
 package import Accounts
 import SignIn
-import Storage
 
 /// The parameters of `POST /oauth/token`, each at most once; an empty one is absent.
 package struct TokenRequest: Sendable {

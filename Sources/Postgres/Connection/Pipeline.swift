@@ -1,5 +1,3 @@
-import Logging
-
 /// The statements in flight on one connection, oldest first, and the reading of their results.
 ///
 /// Every statement ends with a Sync of its own: it is an implicit transaction by itself, and its failure does not touch

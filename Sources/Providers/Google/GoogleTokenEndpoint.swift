@@ -1,6 +1,5 @@
 package import Accounts
 package import Curl
-import JOSE
 package import Logging
 
 /// Google's endpoints for server auth codes and refresh tokens.

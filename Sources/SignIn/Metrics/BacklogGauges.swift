@@ -1,6 +1,5 @@
 import Accounts
 import Metrics
-import Storage
 
 /// The gauges of one kind of outbox rows, as of the last query.
 struct BacklogGauges: Sendable {

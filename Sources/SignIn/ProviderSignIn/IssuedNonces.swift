@@ -1,7 +1,6 @@
 package import Accounts
 package import KeyRing
 package import OpenSSL
-import Storage
 
 /// A nonce that this service issued: good for one sign-in at one provider.
 package struct IssuedNonce: Sendable {

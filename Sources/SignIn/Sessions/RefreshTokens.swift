@@ -2,7 +2,6 @@ package import Accounts
 import Foundation
 package import KeyRing
 package import OpenSSL
-import Storage
 
 /// Refresh tokens are derived, not stored: a key id of the ring, the session, the generation, and an HMAC-SHA-256 over
 /// them under the ring's `refresh` subkey, in base64url.

@@ -1,5 +1,4 @@
 package import Accounts
-import Foundation
 package import KeyRing
 import OpenSSL
 package import Postgres

@@ -1,6 +1,5 @@
 import Accounts
 import Administration
-import HTTPAPI
 import HTTPServer
 
 /// What is set up: the OAuth server's clients, the keys of administrators, and the service itself.

@@ -1,5 +1,4 @@
 import Hummingbird
-import JSON
 
 /// What notifications of Apple's have of their own in the body of `POST /control/apple/events`.
 struct AppleEvent: Sendable {

@@ -1,5 +1,3 @@
-import OpenSSL
-
 /// What developers have registered at Apple: teams with their keys, clients, and the transfers of apps between teams.
 struct AppleRegistry: Sendable {
     /// A bearer token with the scope `user.migration`.

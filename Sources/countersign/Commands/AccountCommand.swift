@@ -1,7 +1,6 @@
 import Accounts
 import Administration
 import ArgumentParser
-import Foundation
 import SignIn
 
 struct AccountCommand: AsyncParsableCommand {

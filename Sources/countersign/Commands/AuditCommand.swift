@@ -1,6 +1,5 @@
 import Accounts
 import ArgumentParser
-import Foundation
 import KeyRing
 import Primitives
 import Storage

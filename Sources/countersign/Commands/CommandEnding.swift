@@ -1,6 +1,5 @@
 import Administration
 import ArgumentParser
-import Migrator
 import Postgres
 
 /// The message and the exit code of a command that threw. The message has one sentence per fault; never a stack trace,

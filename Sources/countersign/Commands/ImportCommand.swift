@@ -1,8 +1,6 @@
-import AccountImport
 import Accounts
 import Administration
 import ArgumentParser
-import Foundation
 import JSON
 import KeyRing
 import Storage

@@ -2,7 +2,6 @@ import Accounts
 import Administration
 import ArgumentParser
 import JSON
-import OAuthServer
 
 struct OAuthClientCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,7 +3,6 @@ import Administration
 import ArgumentParser
 import Curl
 import Primitives
-import Storage
 import Webhooks
 
 struct WebhooksCommand: AsyncParsableCommand {

@@ -1,4 +1,3 @@
-import HTTPAPI
 import HTTPServer
 import Primitives
 

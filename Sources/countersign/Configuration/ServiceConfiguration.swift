@@ -1,5 +1,4 @@
 import KeyRing
-import Storage
 import WebPages
 
 /// The whole configuration of `serve`, validated as a whole.

@@ -1,6 +1,5 @@
 import Accounts
 import Curl
-import Foundation
 import JSON
 import Primitives
 

@@ -1,6 +1,5 @@
 import Accounts
 import Foundation
-import HTTPAPI
 import HTTPServer
 import Metrics
 import Postgres

@@ -1,7 +1,6 @@
 import Accounts
 import Curl
 import Foundation
-import HTTPAPI
 import HTTPServer
 import JSON
 import KeyRing

@@ -1,7 +1,5 @@
-import HTTPAPI
 import HTTPServer
 import Logging
-import Prometheus
 
 /// Where the listeners of `serve` listen, and how they end.
 struct ListenerAddresses {

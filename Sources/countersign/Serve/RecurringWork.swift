@@ -1,5 +1,4 @@
 import Accounts
-import HTTPAPI
 import HTTPServer
 import Logging
 import Postgres

@@ -1,4 +1,3 @@
-import Logging
 import Storage
 
 /// The durability of the database server that `serve` requires at its start.

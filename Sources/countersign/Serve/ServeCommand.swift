@@ -1,9 +1,7 @@
 import ArgumentParser
-import HTTPAPI
 import HTTPServer
 import Logging
 import Migrator
-import Postgres
 import Synchronization
 import UnixSignals
 import Version

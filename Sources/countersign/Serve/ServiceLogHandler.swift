@@ -1,6 +1,4 @@
 import Accounts
-import Foundation
-import HTTPAPI
 import HTTPServer
 import JSON
 import Logging

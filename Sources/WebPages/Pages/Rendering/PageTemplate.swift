@@ -1,5 +1,4 @@
 import Mustache
-import Texts
 
 /// The layout, and the templates of the parts that pages share. Those of the pages are with each page's value. All are
 /// compiled in, and parsed once at the start.

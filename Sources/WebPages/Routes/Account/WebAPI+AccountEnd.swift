@@ -1,7 +1,6 @@
 import Accounts
 import HTTPAPI
 import HTTPServer
-import OAuthServer
 import SignIn
 
 /// What leaves with the person: their data, and the account.

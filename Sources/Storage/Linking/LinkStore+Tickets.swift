@@ -106,15 +106,14 @@ extension LinkStore {
 
     /// The ticket, if it can still be spent. It is only read: a proof is checked before the transaction that spends it.
     package func open(_ hash: SecretHash, by call: Call) async throws(PostgresError) -> LinkTicket? {
-        let rows = try await database.query(
+        try await database.query(
             """
             SELECT \(LinkStore.columns)
             FROM link_tickets t
             LEFT JOIN mailbox_tickets m ON m.ticket_hash = t.ticket_hash
             WHERE t.ticket_hash = \(hash) AND t.consumed_at IS NULL AND t.expires_at > \(call.now)
-            """
-        ) { row throws(PostgresError) in try LinkStore.ticket(row) }
-        return rows.first ?? nil
+            """, as: LinkStore.ticket
+        ).first
     }
 
     /// Keeps that the ticket's person has typed a code that was mailed to the account's address, and has been shown the
@@ -392,8 +391,7 @@ extension Change.Links {
             SELECT \(LinkStore.columns)
             FROM t
             LEFT JOIN m ON m.ticket_hash = t.ticket_hash
-            """
-        ) { row throws(PostgresError) in try LinkStore.ticket(row) }
+            """, as: LinkStore.ticket)
         return rows.first
     }
 }

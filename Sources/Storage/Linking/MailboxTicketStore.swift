@@ -110,8 +110,7 @@ package struct MailboxTicketStore: Sendable {
                 DELETE FROM mailbox_tickets
                 WHERE ticket_hash = \(hash) AND expires_at > \(call.now) AND \(MailboxTicketStore.isItsOwn)
                 RETURNING \(MailboxTicketStore.columns)
-                """
-            ) { row throws(PostgresError) in try MailboxTicketStore.ticket(row) }
+                """, as: MailboxTicketStore.ticket)
             guard let (ticket, shown) = tickets.first else { throw Refusal.ticketExpired }
             return try await body(ticket, shown, change)
         }

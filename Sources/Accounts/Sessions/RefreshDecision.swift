@@ -78,9 +78,8 @@ extension RefreshLineage {
                 replacements: replacements))
     }
 
-    /// Whether the network is known to be the rotation's. An unknown one counts as another: a rotation by the release
-    /// before, which noted none, then still has two replacements, more than a client with a working connection needs, and
-    /// what can't be compared never has the larger allowance. It lasts until the newest token is used.
+    /// Whether the network is known to be the rotation's. An unknown one counts as another: what can't be compared never
+    /// has the larger allowance.
     private func isOfRotation(_ network: Network?) -> Bool {
         network != nil && network == self.network
     }

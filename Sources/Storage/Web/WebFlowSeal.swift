@@ -94,7 +94,6 @@ extension ProvenPerson: Codable {
         let issuedAt: Int64
         let transferSubject: String?
         let displayName: String?
-        /// Absent in rows of a release that did not keep it.
         let name: String?
         let grant: GrantForm?
 

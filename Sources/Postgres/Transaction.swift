@@ -25,13 +25,6 @@ package final class Transaction: PostgresSession {
         try await perform(Query.effect(sql, at: location))
     }
 
-    /// Runs several statements at once, by the simple protocol. The text must not end the transaction.
-    package func executeScript(
-        unsafeSQL text: String, file: StaticString = #fileID, line: UInt = #line
-    ) async throws(PostgresError) {
-        try await perform(Query.script(text, at: CodeLocation(file: file, line: line)))
-    }
-
     /// Whether a statement, or COMMIT, failed because of another transaction.
     var hasSerializationFailure: Bool { serializationFailed.load(ordering: .relaxed) }
 

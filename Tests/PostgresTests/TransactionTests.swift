@@ -213,26 +213,4 @@ private func withTable(
         for session in sessions { await expectFailure(.closed) { try await session.execute("DELETE FROM t") } }
         try await expect("SELECT count(*) FROM t", is: 3, in: database)
     }
-
-    @Test func `scripts run inside of it`() async throws {
-        await #expect(throws: Refused.self) {
-            try await database.transaction { transaction in
-                try await transaction.executeScript(unsafeSQL: "CREATE TABLE u (n int8); INSERT INTO u VALUES (7);")
-                try await expect("SELECT n FROM u", is: 7, in: transaction)
-                throw Refused(reason: "undo")
-            }
-        }
-        try await expect("SELECT count(*) FROM pg_class WHERE relname = 'u'", is: 0, in: database)
-    }
-
-    @Test
-    func `a script that ends the transaction ends the connection, so that nothing more is committed`() async throws {
-        await expectFailure(.connectionLost) {
-            try await database.transaction { transaction in
-                _ = try? await transaction.executeScript(unsafeSQL: "COMMIT")
-                try await transaction.execute("DELETE FROM t")
-            }
-        }
-        try await expect("SELECT count(*) FROM t", is: 2, in: database)
-    }
 }

@@ -89,8 +89,7 @@ struct Pipeline: ~Copyable {
     }
 
     private func sendScript(_ statement: Statement) -> Bool {
-        let begin = statement.beginIsolation.map { $0.beginStatement + ";\n" } ?? ""
-        return connection.exitPipeline() && connection.sendScript(begin + statement.sql.text)
+        connection.exitPipeline() && connection.sendScript(statement.sql.text)
     }
 
     /// In force to the end of the transaction, which is the statement's own or the one that it belongs to.
@@ -223,10 +222,7 @@ struct Pipeline: ~Copyable {
     }
 
     private mutating func finishScript(_ segment: Segment) throws(PostgresError) {
-        let isOutside = segment.statement.lease?.opensTransaction == true && !connection.isInTransaction
         finish(segment)
-        // What follows in the transaction would be committed piece by piece.
-        if isOutside { throw lost(.connectionLost, "the script left its transaction") }
         guard connection.enterPipeline() else { throw lost() }
     }
 

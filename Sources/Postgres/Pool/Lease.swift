@@ -3,7 +3,6 @@
 /// Sendable because its variables are touched only under the pool's lock.
 final class Lease: @unchecked Sendable {
     let slot: Int
-    let opensTransaction: Bool
     /// The BEGIN that has not been sent; it travels with the first statement and costs no round trip of its own.
     var pendingBegin: IsolationLevel?
     /// Whether COMMIT or ROLLBACK was submitted, or the lease released: a later statement would run outside of the
@@ -13,6 +12,5 @@ final class Lease: @unchecked Sendable {
     init(slot: Int, isolation: IsolationLevel?) {
         self.slot = slot
         pendingBegin = isolation
-        opensTransaction = isolation != nil
     }
 }

@@ -31,7 +31,9 @@ import Testing
             let unit = file.deletingPathExtension().lastPathComponent
             return lines.indices.compactMap { index -> WritingFunction? in
                 guard let head = lines[index].firstMatch(of: /^( *)(?:@\w+ )*(?:\w+ )*func (\w+)/) else { return nil }
-                let end = lines[index...].firstIndex { $0.hasPrefix(head.1 + "}") } ?? lines.endIndex - 1
+                let end =
+                    lines[index].hasSuffix("}")
+                    ? index : lines[index...].firstIndex { $0.hasPrefix(head.1 + "}") } ?? lines.endIndex - 1
                 let body = lines[index...end].joined(separator: "\n")
                 let tables = body.matches(
                     of: /(?:INSERT INTO|\bUPDATE|DELETE FROM|\.delete\(\s*from:) "?(\\\([\w.]+\)|[a-z][\w.]*)/

@@ -48,7 +48,9 @@ import Testing
             try await Sandbox.run { sandbox in
                 try await World.registerClients(at: sandbox)
                 // Each process has a port of its own, and the same name.
-                let settings = ["server.publicUrl": "https://auth.example.com"]
+                let settings = [
+                    "server.publicUrl": "https://auth.example.com", "linking.strayAccount": "merge",
+                ]
                 let state = try await World.serve(original, sandbox, settings, before)
                 let time = try await Self.now(in: original)
                 try await original.withCopy { copy in
@@ -176,7 +178,9 @@ import Testing
     }
 
     @Test func `what a line says by other means counts too, and what the database has does not`() async throws {
-        let names = ["many", "merged", "late", "known", "old", "half", "same-second", "next-second"]
+        let names = [
+            "many", "merged", "emptied", "heir", "late", "known", "old", "half", "same-second", "next-second",
+        ]
         try await restore { world in
             var devices: [String: Device] = [:]
             for name in names { devices[name] = try Device(try await world.newAccount(name)) }
@@ -192,10 +196,14 @@ import Testing
                 return #"{"id":"\#(id)","type":"\#(type)","timestamp":"\#(happened)","data":{"#
                     + #""accountId":"\#(account)","sequence":\#(sequence)\#(more)}}"# + "\n"
             }
+            func into(_ name: String) throws -> String { #","into":"\#(try #require(devices[name]).account)""# }
             let lines = try [
                 // More sessions than an event names.
                 line("session.revoked", "many", 4, after: 60, #","count":101,"sessionIds":[]"#),
-                line("account.merged", "merged", 4, after: 60),
+                line("account.merged", "merged", 4, after: 60, into("old")),
+                // What was deleted with the account that it was in by then.
+                line("account.merged", "emptied", 4, after: 60, into("heir")),
+                line("account.deleted", "heir", 4, after: 120),
                 // Its transaction was committed after the time that was restored to.
                 line("account.disabled", "late", 4, after: -60),
                 line("account.disabled", "known", 1, after: -60),
@@ -218,10 +226,10 @@ import Testing
             let done = try await restored.reconcile(feed: (lines + lines).joined() + half).expecting(0)
             #expect(done.error.contains("the last line of --feed is unfinished"), "\(done.error)")
             for (name, isIn) in [
-                "many": false, "merged": false, "late": false, "known": true, "old": true, "half": true,
-                "same-second": false, "next-second": true,
+                "many": false, "merged": false, "emptied": false, "heir": false, "late": false, "known": true,
+                "old": true, "half": true, "same-second": false, "next-second": true,
             ] { #expect(try await Self.isIn(try #require(devices[name]), restored.world) == isIn, "\(name)") }
-            #expect(done.output.contains("ended: 1 accounts deleted"), "\(done.output)")
+            #expect(done.output.contains("ended: 3 accounts deleted"), "\(done.output)")
             #expect(done.output.contains("ended: 1 accounts disabled"), "\(done.output)")
         }
     }
@@ -259,6 +267,36 @@ import Testing
             try await world.service.signInWithApple(person.token).expectRefusal(401, "invalid_token")
             let token = try await world.appleToken("moved", nameless)
             let back = try await world.service.signInWithApple(token).expecting(200)
+            #expect(try back.accountID() == person.device.account)
+        }
+    }
+
+    @Test func `an account that was merged into a lost one stays`() async throws {
+        try await restore { world in
+            try await world.newPerson("stray")
+            let token = try await world.googleToken("stray")
+            let signedIn = try await retryWhenLate { try await world.service.signInWithGoogle(token) }
+            return (device: try Device(try await world.create(of: signedIn)), token: token)
+        } _: { world, _ in
+            let heir = try await world.newAccount("heir")
+            let linked = try await world.service.linkGoogle(
+                try await world.googleToken("stray"), bearer: try heir.bearer())
+            #expect(linked.status == 200 || linked.status == 201, "\(linked.text)")
+            try await eventually("what happened is in the feed") {
+                try await world.count("SELECT count(*) FROM unstamped_events") == 0
+            }
+        } _: { restored, person in
+            let world = restored.world
+            #expect(restored.feed.contains("account.merged"))
+            #expect(try await Self.isIn(person.device, world))
+            let done = try await restored.reconcile(feed: restored.feed).expecting(0)
+            for line in [
+                "ended: 0 accounts deleted\n", "ended: 1 sessions\n", "older: \(person.device.account)\n",
+            ] { #expect(done.output.contains(line), "\(line): \(done.output)") }
+            #expect(try await !Self.isIn(person.device, world))
+            try await world.service.signInWithGoogle(person.token).expectRefusal(401, "invalid_token")
+            let token = try await world.googleToken("stray")
+            let back = try await world.service.signInWithGoogle(token).expecting(200)
             #expect(try back.accountID() == person.device.account)
         }
     }

@@ -10,6 +10,7 @@ package struct PastEvent: Sendable {
     package enum Meaning: Sendable {
         case accountCreated
         case accountDeleted
+        case accountMerged(into: AccountID)
         case accountDisabled
         case accountEnabled
         case emailChanged
@@ -37,6 +38,8 @@ package struct PastEvent: Sendable {
 /// What had ended of an account before its database was restored, by the events that the database lacks.
 package struct EndedParts: Sendable {
     package private(set) var isDeleted = false
+    /// The account that has its identity.
+    package private(set) var mergedInto: AccountID?
     package private(set) var isDisabled = false
     package private(set) var identities: Set<IdentityID> = []
     package private(set) var authorizations: Set<IdentityID> = []
@@ -53,6 +56,9 @@ package struct EndedParts: Sendable {
             switch event.meaning {
             case .accountCreated, .other: break
             case .accountDeleted: isDeleted = true
+            case .accountMerged(let heir):
+                mergedInto = heir
+                sessionsBefore = event.happenedAt.advanced(bySeconds: 1)
             case .accountDisabled: isDisabled = true
             case .accountEnabled: (isDisabled, isOutdated) = (false, true)
             case .emailChanged, .passwordChanged, .identityLinked: isOutdated = true

@@ -74,9 +74,10 @@ package struct RestoreStore: Sendable {
     ///
     /// - Parameters:
     ///   - events: in the order of their sequence.
+    ///   - heir: where all mergers have led, if it was merged; `nil` when that account was deleted.
     ///   - since: what the database was restored to. An event before it counts when the database lacks it.
     package func end(
-        _ events: [PastEvent], of id: AccountID, since: Timestamp, by call: Call
+        _ events: [PastEvent], of id: AccountID, mergedInto heir: AccountID?, since: Timestamp, by call: Call
     ) async throws -> ReconciledParts {
         try await database.change(by: call) { change in
             var parts = ReconciledParts()
@@ -89,17 +90,25 @@ package struct RestoreStore: Sendable {
             let ended = EndedParts(lacking)
             guard let account else {
                 let isNew = lacking.contains { if case .accountCreated = $0.meaning { true } else { false } }
-                parts.accountsLost = isNew && !ended.isDeleted ? 1 : 0
+                parts.accountsLost = isNew && !ended.isDeleted && ended.mergedInto == nil ? 1 : 0
                 try await change.number(behind: highest, ofDeleted: id)
                 return parts
             }
-            if ended.isDeleted {
+            var isGone = ended.isDeleted
+            if ended.mergedInto != nil, !isGone {
+                // Where the other account is lost this one is all that its person has here, and stays.
+                isGone = if let heir { try await change.has(heir, besides: id) } else { true }
+            }
+            if isGone {
                 try await change.accounts.delete(
                     account, recording: AuditEvent(.accountDeleted, from: call.origin, reason: Self.reason))
                 parts.accountsDeleted = 1
             } else {
-                if ended.isOutdated { parts.accountsOutdated.insert(id) }
+                if ended.isOutdated || ended.mergedInto != nil { parts.accountsOutdated.insert(id) }
                 try await change.end(ended, of: account, &parts)
+                if ended.mergedInto != nil {
+                    try await change.identities.refuseTokens(issuedBefore: call.now, of: id)
+                }
             }
             // Behind all other locks, and before the events of this change get their numbers.
             try await change.number(behind: highest, of: id)
@@ -131,6 +140,12 @@ extension Change {
     fileprivate func number(behind last: Int64, ofDeleted id: AccountID) async throws(PostgresError) {
         _ = try await execute(
             "UPDATE account_sequences SET last_sequence = GREATEST(last_sequence, \(last)) WHERE account_id = \(id)")
+    }
+
+    fileprivate func has(_ heir: AccountID, besides id: AccountID) async throws(PostgresError) -> Bool {
+        let found = try await query(
+            "SELECT EXISTS (SELECT FROM accounts WHERE account_id = \(heir) AND account_id <> \(id))", as: Bool.self)
+        return found == [true]
     }
 
     fileprivate func linkedClients(of id: AccountID) async throws(PostgresError) -> Int {

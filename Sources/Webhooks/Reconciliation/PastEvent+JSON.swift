@@ -30,7 +30,10 @@ extension PastEvent.Meaning {
         let client = data["clientId"]?.string.flatMap { OAuthClientID($0) }
         switch kind {
         case .accountCreated: self = .accountCreated
-        case .accountDeleted, .accountMerged: self = .accountDeleted
+        case .accountDeleted: self = .accountDeleted
+        case .accountMerged:
+            guard let heir = data["into"]?.string.flatMap({ AccountID($0) }) else { return nil }
+            self = .accountMerged(into: heir)
         case .accountDisabled: self = .accountDisabled
         case .accountEnabled: self = .accountEnabled
         case .emailChanged: self = .emailChanged

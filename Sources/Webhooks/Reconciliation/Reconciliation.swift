@@ -40,7 +40,7 @@ package struct Reconciliation: Sendable {
         try await begin(by: clock)
         for (id, events) in events.sorted(by: { $0.key.description < $1.key.description }) {
             sum += try await store.end(
-                Self.inOrder(events), of: id, since: since, by: clock.call(by: origin))
+                Self.inOrder(events), of: id, mergedInto: heir(of: id), since: since, by: clock.call(by: origin))
         }
         try await finish("\(events.count) accounts of the feed", by: clock)
         return sum
@@ -59,6 +59,20 @@ package struct Reconciliation: Sendable {
         }
         try await finish("all sessions", by: clock)
         return sum
+    }
+
+    /// The account that has in the end what this one had: the last one of its mergers.
+    ///
+    /// - Returns: the account itself when it was merged into none; `nil` when the last one was deleted.
+    private func heir(of id: AccountID) -> AccountID? {
+        var (heir, passed) = (id, Set<AccountID>())
+        // Where the service ran behind the restore, two accounts may each have been merged into the other.
+        while passed.insert(heir).inserted {
+            let ended = EndedParts(Self.inOrder(events[heir] ?? []))
+            if ended.isDeleted { return nil }
+            heir = ended.mergedInto ?? heir
+        }
+        return heir
     }
 
     private func begin(by clock: any WallClock) async throws {

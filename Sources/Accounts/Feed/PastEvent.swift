@@ -86,6 +86,8 @@ package struct ReconciledParts: Sendable {
     package var authorizations = 0
     package var clients = 0
     package var sessions = 0
+    /// Pending replacements of an address.
+    package var emailReplacements = 0
     /// Accounts that the database does not have: made after what it was restored to.
     package var accountsLost = 0
     /// Accounts of which something is as it was before, which ids can't bring forward.
@@ -102,6 +104,7 @@ package struct ReconciledParts: Sendable {
         sum.authorizations += part.authorizations
         sum.clients += part.clients
         sum.sessions += part.sessions
+        sum.emailReplacements += part.emailReplacements
         sum.accountsLost += part.accountsLost
         sum.accountsOutdated.formUnion(part.accountsOutdated)
         sum.eventsMissing += part.eventsMissing

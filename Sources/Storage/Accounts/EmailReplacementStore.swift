@@ -23,6 +23,8 @@ package struct EmailReplacementStore: Sendable {
         case passwordReset = "password_reset"
         /// An administrator has given the account an address.
         case accountEnabled = "account_enabled"
+        /// The database was restored to a time at which it was pending; it may have been stopped since.
+        case databaseRestored = "database_restored"
     }
 
     /// The accounts' replacements that are not in effect yet.
@@ -126,8 +128,11 @@ extension EmailReplacementStore {
 
 extension Change.EmailReplacements {
     /// Ends a replacement, if there is one, because of another change of the account, which the caller has locked.
-    func end(of id: AccountID, because reason: EmailReplacementStore.EndReason) async throws(PostgresError) {
-        _ = try await delete(
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    func end(of id: AccountID, because reason: EmailReplacementStore.EndReason) async throws(PostgresError) -> Bool {
+        try await delete(
             of: id,
             recording: AuditEvent(.emailReplacementCancelled, from: origin, accountID: id, reason: reason.rawValue))
     }

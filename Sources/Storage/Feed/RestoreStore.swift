@@ -15,6 +15,23 @@ package struct RestoreStore: Sendable {
             "INSERT INTO restores (noted_at, restored_to) VALUES (\(call.now), \(restoredTo)) ON CONFLICT DO NOTHING")
     }
 
+    /// Ends the replacements of an address that are pending: no event says which were stopped since.
+    ///
+    /// - Returns: how many.
+    package func endEmailReplacements(by call: Call) async throws -> Int {
+        let ids = try await database.query(
+            "SELECT account_id FROM email_replacements ORDER BY account_id", as: AccountID.self)
+        var count = 0
+        for id in ids {
+            let isEnded = try await database.change(by: call) { change in
+                guard try await change.accounts.lock(id) != nil else { return false }
+                return try await change.emailReplacements.end(of: id, because: .databaseRestored)
+            }
+            if isEnded { count += 1 }
+        }
+        return count
+    }
+
     /// Has the providers asked within the hour which authorizations are still honoured, as many at a time as ever.
     package func bringChecksForward(by call: Call) async throws(PostgresError) {
         var last: GrantID?

@@ -36,8 +36,7 @@ package struct Reconciliation: Sendable {
 
     /// - Returns: what ended.
     package func run(by clock: any WallClock) async throws -> ReconciledParts {
-        var sum = ReconciledParts()
-        try await begin(by: clock)
+        var sum = try await begin(by: clock)
         for (id, events) in events.sorted(by: { $0.key.description < $1.key.description }) {
             sum += try await store.end(
                 Self.inOrder(events), of: id, mergedInto: heir(of: id), since: since, by: clock.call(by: origin))
@@ -48,8 +47,7 @@ package struct Reconciliation: Sendable {
 
     /// Ends all sessions, and unlinks all clients of the OAuth server.
     package func endAllSessions(by clock: any WallClock) async throws -> ReconciledParts {
-        var sum = ReconciledParts()
-        try await begin(by: clock)
+        var sum = try await begin(by: clock)
         var last: AccountID?
         while true {
             let page = try await store.enteredAccounts(after: last, limit: Self.pageSize)
@@ -75,8 +73,11 @@ package struct Reconciliation: Sendable {
         return heir
     }
 
-    private func begin(by clock: any WallClock) async throws {
+    private func begin(by clock: any WallClock) async throws -> ReconciledParts {
         try await store.note(since, by: clock.call(by: origin))
+        var parts = ReconciledParts()
+        parts.emailReplacements = try await store.endEmailReplacements(by: clock.call(by: origin))
+        return parts
     }
 
     private func finish(_ what: String, by clock: any WallClock) async throws {

@@ -114,10 +114,12 @@ struct ReconcileCommand: AsyncParsableCommand {
 
 extension ReconciledParts {
     fileprivate var lines: [String] {
-        [
+        let ended = [
             (accountsDeleted, "accounts deleted"), (accountsDisabled, "accounts disabled"),
             (identities, "identities unlinked"), (authorizations, "authorizations to be revoked"),
             (clients, "clients unlinked"), (sessions, "sessions"),
         ].map { "ended: \($0.0) \($0.1)" }
+        guard emailReplacements > 0 else { return ended }
+        return ended + ["ended: \(emailReplacements) replacements of an address: request them again"]
     }
 }

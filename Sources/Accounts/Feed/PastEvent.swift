@@ -88,6 +88,7 @@ package struct ReconciledParts: Sendable {
     package var sessions = 0
     /// Pending replacements of an address.
     package var emailReplacements = 0
+    package var consoleSessions = 0
     /// Accounts that the database does not have: made after what it was restored to.
     package var accountsLost = 0
     /// Accounts of which something is as it was before, which ids can't bring forward.
@@ -105,6 +106,7 @@ package struct ReconciledParts: Sendable {
         sum.clients += part.clients
         sum.sessions += part.sessions
         sum.emailReplacements += part.emailReplacements
+        sum.consoleSessions += part.consoleSessions
         sum.accountsLost += part.accountsLost
         sum.accountsOutdated.formUnion(part.accountsOutdated)
         sum.eventsMissing += part.eventsMissing

@@ -32,6 +32,13 @@ package struct RestoreStore: Sendable {
         return count
     }
 
+    /// Ends all sessions of the console: those that staff had closed since are open again.
+    ///
+    /// - Returns: how many.
+    package func endConsoleSessions() async throws(PostgresError) -> Int {
+        try await database.execute("DELETE FROM console_sessions")
+    }
+
     /// Has the providers asked within the hour which authorizations are still honoured, as many at a time as ever.
     package func bringChecksForward(by call: Call) async throws(PostgresError) {
         var last: GrantID?

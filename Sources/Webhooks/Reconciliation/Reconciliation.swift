@@ -76,6 +76,7 @@ package struct Reconciliation: Sendable {
     private func begin(by clock: any WallClock) async throws -> ReconciledParts {
         try await store.note(since, by: clock.call(by: origin))
         var parts = ReconciledParts()
+        parts.consoleSessions = try await store.endConsoleSessions()
         parts.emailReplacements = try await store.endEmailReplacements(by: clock.call(by: origin))
         return parts
     }

@@ -1,6 +1,7 @@
 import Accounts
 import ArgumentParser
 import Foundation
+import Postgres
 import Storage
 import Webhooks
 
@@ -39,6 +40,7 @@ struct ReconcileCommand: AsyncParsableCommand {
             if endAllSessions { sum += try await reconciliation.endAllSessions(by: SystemClock()) }
             for line in sum.lines { printLine(line) }
             for line in unknowable(sum, reconciliation.last) { printLine(line) }
+            for line in try await checks(database) { printLine(line) }
         }
     }
 
@@ -108,6 +110,27 @@ struct ReconcileCommand: AsyncParsableCommand {
         return lines
     }
 
+    /// What is good now of that which staff may have ended since: the feed is about accounts alone.
+    private func checks(_ database: Database) async throws -> [String] {
+        var lines = ["check: what staff had ended since \(since.rfc3339) is good again, if it is among these"]
+        for key in try await AdminKeyStore(database: database).list() where key.revokedAt == nil {
+            let scopes = key.scopes.map(\.rawValue).sorted().joined(separator: ",")
+            lines.append("check: admin key \(key.id) \(key.name), \(scopes), made \(key.createdAt.rfc3339)")
+        }
+        let clients = OAuthClientStore(database: database)
+        try await eachItem {
+            try await clients.list(after: $0, limit: $1)
+        } do: { client in
+            guard client.status == .active else { return }
+            lines.append("check: OAuth client \(client.id.text) \(client.name), made \(client.createdAt.rfc3339)")
+        }
+        let keys = try await SigningKeyStore(database: database).keys()
+        for (key, state) in keys.states(at: SystemClock().now()) {
+            lines.append("check: signing key \(key.keyID), \(state.rawValue), made \(key.createdAt.rfc3339)")
+        }
+        return lines
+    }
+
     /// The accounts that are printed by their ids.
     private static let namedAccounts = 100
 }
@@ -118,8 +141,11 @@ extension ReconciledParts {
             (accountsDeleted, "accounts deleted"), (accountsDisabled, "accounts disabled"),
             (identities, "identities unlinked"), (authorizations, "authorizations to be revoked"),
             (clients, "clients unlinked"), (sessions, "sessions"),
-        ].map { "ended: \($0.0) \($0.1)" }
-        guard emailReplacements > 0 else { return ended }
-        return ended + ["ended: \(emailReplacements) replacements of an address: request them again"]
+        ]
+        let further = [
+            (consoleSessions, "sessions of the console"),
+            (emailReplacements, "replacements of an address: request them again"),
+        ].filter { $0.0 > 0 }
+        return (ended + further).map { "ended: \($0.0) \($0.1)" }
     }
 }

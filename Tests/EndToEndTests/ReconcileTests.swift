@@ -235,6 +235,61 @@ import Testing
         }
     }
 
+    @Test func `a password of before a change opens nothing, where its owner gets in without it`() async throws {
+        func set(_ password: String, from current: String? = nil, _ bearer: String, in world: World) async throws {
+            let members: TokenMint.Members = ["newPassword": .string(password)]
+            let answer = try await world.service.send(
+                "PUT", "/v1/account/password", members.with("currentPassword", current.map { .string($0) }),
+                bearer: bearer)
+            #expect(answer.status == 204, "\(answer.text)")
+        }
+        func opens(_ name: String, _ password: String, in world: World) async throws -> Bool {
+            let answer = try await retryWhenLate { try await world.signIn("\(name)@example.com", password: password) }
+            #expect(answer.status == 200 || answer.status == 401, "\(answer.text)")
+            return answer.status == 200
+        }
+        let (old, new) = (World.password, "another horse battery")
+        try await restore { world in
+            var devices: [Device] = []
+            for name in ["changed", "mailed"] {
+                devices.append(try Device(try await world.newAccount(name)))
+                try await set(old, try #require(devices.last).access, in: world)
+            }
+            devices.append(try Device(try await world.register("claimed@example.com").expecting(201)))
+            return devices
+        } _: { world, devices in
+            for device in devices { try await set(new, from: old, device.access, in: world) }
+            try await eventually("what happened is in the feed") {
+                try await world.count("SELECT count(*) FROM unstamped_events") == 0
+            }
+        } _: { restored, devices in
+            let world = restored.world
+            try await world.scratch.execute(
+                "DELETE FROM identities WHERE account_id = \(devices[1].account)::text::uuid")
+            for name in ["changed", "mailed", "claimed"] { #expect(try await opens(name, old, in: world), "\(name)") }
+            let done = try await restored.reconcile(feed: restored.feed).expecting(0)
+            for line in ["ended: 1 passwords: their owners set another one\n", "older: 3 accounts have "] {
+                #expect(done.output.contains(line), "\(line): \(done.output)")
+            }
+            #expect(try await !opens("changed", old, in: world))
+            // It is the only way in without mail; with it who reads the mailbox gets in by a code.
+            for name in ["mailed", "claimed"] { #expect(try await opens(name, old, in: world), "\(name)") }
+            let mailing = try await restored.reconcile(
+                feed: restored.feed, with: MailedWorld.settings(port: 25)
+            ).expecting(0)
+            #expect(mailing.output.contains("ended: 1 passwords: "), "\(mailing.output)")
+            #expect(try await !opens("mailed", old, in: world))
+            #expect(try await opens("claimed", old, in: world))
+
+            let token = try await world.appleToken("changed")
+            let back = try await world.service.signInWithApple(token).expecting(200)
+            try await set(new, try back.bearer(), in: world)
+            let again = try await restored.reconcile(feed: restored.feed).expecting(0)
+            #expect(!again.output.contains("passwords: "), "\(again.output)")
+            #expect(try await opens("changed", new, in: world))
+        }
+    }
+
     @Test func `of the accounts of which something is older a hundred are named`() async throws {
         try await restore { world in
             try await world.scratch.execute(

@@ -25,13 +25,20 @@ struct RestoredDatabase: Sendable {
     /// - Parameters:
     ///   - feed: what the file has that is given as `--feed`.
     ///   - since: in place of the time that the database is of.
-    func reconcile(_ words: String..., feed: String? = nil, since: String? = nil) async throws -> Countersign.Ending {
+    ///   - settings: beside those of the database and the sandbox.
+    func reconcile(
+        _ words: String..., feed: String? = nil, since: String? = nil, with settings: Countersign.Settings = [:]
+    ) async throws -> Countersign.Ending {
         let file = FileManager.default.temporaryDirectory.appending(path: "feed-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         try feed.map { try Data($0.utf8).write(to: file) }
         return try await Countersign.run(
             ["reconcile", "--since", since ?? time] + words + (feed == nil ? [] : ["--feed", file.path]),
-            try World.settings(world.scratch, world.sandbox))
+            try World.settings(world.scratch, world.sandbox).merging(settings) { $1 })
+    }
+
+    fileprivate static func now(in scratch: ScratchDatabase) async throws -> String {
+        try await scratch.texts(#"SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"#)[0]
     }
 }
 
@@ -54,7 +61,7 @@ extension RestoreSuite {
                     "server.publicUrl": "https://auth.example.com", "linking.strayAccount": "merge",
                 ]
                 let state = try await World.serve(original, sandbox, settings, before)
-                let time = try await Self.now(in: original)
+                let time = try await RestoredDatabase.now(in: original)
                 try await original.withCopy { copy in
                     try await World.serve(original, sandbox, settings) { world in try await after(world, state) }
                     let feed = try await Countersign.run(["feed"], try World.settings(original, sandbox)).expecting(0)
@@ -64,10 +71,6 @@ extension RestoreSuite {
                 }
             }
         }
-    }
-
-    private static func now(in scratch: ScratchDatabase) async throws -> String {
-        try await scratch.texts(#"SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"#)[0]
     }
 
     static func isIn(_ device: Device, _ world: World) async throws -> Bool {

@@ -47,6 +47,10 @@ package struct EndedParts: Sendable {
     package private(set) var sessions: Set<SessionID> = []
     /// All sessions that were opened before.
     package private(set) var sessionsBefore: Timestamp?
+    /// When the password was last changed.
+    package private(set) var passwordChangedAt: Timestamp?
+    /// Whether the address, or what is known of it, was changed.
+    package private(set) var isEmailChanged = false
     /// Whether something is as it was before: an address, a password, a link, a block.
     package private(set) var isOutdated = false
 
@@ -61,7 +65,9 @@ package struct EndedParts: Sendable {
                 sessionsBefore = event.happenedAt.advanced(bySeconds: 1)
             case .accountDisabled: isDisabled = true
             case .accountEnabled: (isDisabled, isOutdated) = (false, true)
-            case .emailChanged, .passwordChanged, .identityLinked: isOutdated = true
+            case .emailChanged: (isEmailChanged, isOutdated) = (true, true)
+            case .passwordChanged: (passwordChangedAt, isOutdated) = (event.happenedAt, true)
+            case .identityLinked: isOutdated = true
             case .identityUnlinked(let id): identities.insert(id)
             case .authorizationRevoked(let id): authorizations.insert(id)
             case .sessionsEnded(let ids, let areAll):
@@ -86,6 +92,7 @@ package struct ReconciledParts: Sendable {
     package var authorizations = 0
     package var clients = 0
     package var sessions = 0
+    package var passwords = 0
     /// Pending replacements of an address.
     package var emailReplacements = 0
     package var consoleSessions = 0
@@ -105,6 +112,7 @@ package struct ReconciledParts: Sendable {
         sum.authorizations += part.authorizations
         sum.clients += part.clients
         sum.sessions += part.sessions
+        sum.passwords += part.passwords
         sum.emailReplacements += part.emailReplacements
         sum.consoleSessions += part.consoleSessions
         sum.accountsLost += part.accountsLost

@@ -4,9 +4,12 @@ package import Postgres
 /// `restores`: when this database was restored to an earlier time, so that what had ended since ends again.
 package struct RestoreStore: Sendable {
     private let database: Database
+    private let sendsMail: Bool
 
-    package init(database: Database) {
+    /// - Parameter sendsMail: whether a person who has an address and no password can get in.
+    package init(database: Database, sendsMail: Bool) {
         self.database = database
+        self.sendsMail = sendsMail
     }
 
     /// Notes the restore: sessions that are older no longer get a successor for a token that this database does not know of.
@@ -129,7 +132,7 @@ package struct RestoreStore: Sendable {
                 parts.accountsDeleted = 1
             } else {
                 if ended.isOutdated || ended.mergedInto != nil { parts.accountsOutdated.insert(id) }
-                try await change.end(ended, of: account, &parts)
+                try await change.end(ended, of: account, sendsMail: sendsMail, &parts)
                 if ended.mergedInto != nil {
                     try await change.identities.refuseTokens(issuedBefore: call.now, of: id)
                 }
@@ -177,7 +180,9 @@ extension Change {
     }
 
     /// - Parameter account: locked.
-    fileprivate func end(_ ended: EndedParts, of account: Account, _ parts: inout ReconciledParts) async throws {
+    fileprivate func end(
+        _ ended: EndedParts, of account: Account, sendsMail: Bool, _ parts: inout ReconciledParts
+    ) async throws {
         let ids = Array(ended.sessions)
         parts.sessions += try await sessions.end(
             """
@@ -208,6 +213,7 @@ extension Change {
                 try await accounts.refuseTokens(of: identity.id)
             }
         }
+        if try await removePassword(ended, of: left, sendsMail: sendsMail) { parts.passwords = 1 }
         for client in ended.clients {
             let isEnded = try await oauthGrants.end(client, of: account, except: nil, reason: RestoreStore.reason)
             parts.clients += isEnded ? 1 : 0
@@ -216,5 +222,32 @@ extension Change {
             try await accounts.disable(account, reason: RestoreStore.reason)
             parts.accountsDisabled = 1
         }
+    }
+
+    /// Removes a password of before a change where its owner gets in without it: who had come by it may be the reason for
+    /// the change. One that was set behind the restore stays.
+    ///
+    /// - Parameter account: locked, with the identities that are left.
+    /// - Returns: whether there was one.
+    private func removePassword(
+        _ ended: EndedParts, of account: Account, sendsMail: Bool
+    ) async throws(PostgresError) -> Bool {
+        let readsMail = sendsMail && account.isEmailVerified && !ended.isEmailChanged
+        guard let changedAt = ended.passwordChangedAt, account.hasPassword,
+            readsMail || account.identities.contains(where: { !$0.isBlocked })
+        else { return false }
+        let changes = [AuditEvent.Kind.passwordChanged.rawValue, AuditEvent.Kind.passwordReset.rawValue]
+        let removed = try await execute(
+            """
+            UPDATE accounts a
+            SET password_hash = NULL
+            WHERE account_id = \(account.id) AND NOT EXISTS (
+                SELECT FROM audit_events e
+                WHERE e.account_id = a.account_id AND e.created_at >= \(changedAt) AND e.type = ANY (\(changes)))
+            """)
+        guard removed == 1 else { return false }
+        announce(.passwordChanged(by: .policy), of: account.id)
+        try await record(.passwordChanged, accountID: account.id, reason: RestoreStore.reason)
+        return true
     }
 }

@@ -80,7 +80,7 @@ func withAdministration<Result: Sendable>(
 }
 
 /// The language of notices to people who have made no request: the default one of the configured mail.
-private struct NoticeLanguage: Sendable {
+struct NoticeLanguage: Sendable {
     /// `nil` when no mail is sent.
     let tag: String?
 

@@ -30,9 +30,10 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let sendsMail = try options.sources().load(NoticeLanguage.init).tag != nil
         try await withDatabase(options, statementTimeout: .seconds(60)) { database in
             var reconciliation = Reconciliation(
-                store: RestoreStore(database: database), since: since, origin: .thisOperator)
+                store: RestoreStore(database: database, sendsMail: sendsMail), since: since, origin: .thisOperator)
             // All of it is read before anything is done.
             if let feed { try await read(feed) { reconciliation.add($0) } }
             var sum = ReconciledParts()
@@ -143,7 +144,7 @@ extension ReconciledParts {
             (clients, "clients unlinked"), (sessions, "sessions"),
         ]
         let further = [
-            (consoleSessions, "sessions of the console"),
+            (passwords, "passwords: their owners set another one"), (consoleSessions, "sessions of the console"),
             (emailReplacements, "replacements of an address: request them again"),
         ].filter { $0.0 > 0 }
         return (ended + further).map { "ended: \($0.0) \($0.1)" }

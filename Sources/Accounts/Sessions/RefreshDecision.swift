@@ -40,6 +40,9 @@ package enum RefreshDecision: Hashable, Sendable {
     /// Two parties hold the session, so it ends: a dead token was used, or the parent more often than one client loses
     /// answers.
     case reused
+    /// Issued behind what the database was restored to. The session ends: an older token, which may be another party's, is
+    /// the newest that the database knows of.
+    case lost
     /// Never issued by a lineage that this database could have lost only one step of.
     case unknown
 }
@@ -64,7 +67,8 @@ extension RefreshLineage {
         _ presented: Int32, from network: Network?, isRestored: Bool = false, at now: Timestamp
     ) -> RefreshDecision {
         guard generation < Int32.max - 2 else { return .reused }
-        if presented == generation || presented == generation + 1 && !isRestored {
+        if isRestored, presented > generation { return .lost }
+        if presented == generation || presented == generation + 1 {
             // One ahead: a failover lost the rotation that issued it.
             return RefreshLineage.firstUse(of: presented, from: network, at: now).map { .renewed($0) } ?? .reused
         }

@@ -18,6 +18,8 @@ package enum SessionEndReason: String, CaseIterable, Sendable {
     /// The account had more sessions than it may have, and this one was the longest unused.
     case sessionLimit = "session_limit"
     case administrator
+    /// A refresh token came that the database has lost: an older one is good again.
+    case databaseRestored = "database_restored"
 }
 
 extension SessionEndReason {
@@ -25,7 +27,7 @@ extension SessionEndReason {
     package var cause: AccountEvent.Cause? {
         switch self {
         case .signedOut, .passwordChanged, .passwordReset, .emailProven, .identityReplaced, .accountMerged: .person
-        case .refreshReused, .webCodeReused, .emailReclaimed, .sessionLimit: .policy
+        case .refreshReused, .webCodeReused, .emailReclaimed, .sessionLimit, .databaseRestored: .policy
         case .emailReplaced, .administrator, .accountDisabled: .admin
         case .providerEvent: .provider
         case .identityUnlinked, .authorizationRevoked, .clientUnlinked: nil

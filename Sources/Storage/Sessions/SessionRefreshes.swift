@@ -59,6 +59,14 @@ package struct SessionRefreshes: Sendable {
             {
             case .unknown:
                 return .unknown
+            case .lost:
+                let event = AuditEvent(
+                    .sessionsEnded, from: call.origin, accountID: session.accountID, sessionID: id,
+                    reason: SessionEndReason.databaseRestored.rawValue)
+                try await database.change(by: call) { change in
+                    try await change.sessions.end(.session(id), because: .databaseRestored, recording: event)
+                }
+                return .unknown
             case .reused:
                 let event = AuditEvent(.refreshReused, from: call.origin, accountID: session.accountID, sessionID: id)
                 try await database.change(by: call) { change in

@@ -112,6 +112,15 @@ import Testing
         #expect(decision(on: lineage, posted: 7) == .unknown)
     }
 
+    @Test func `of a restored session any generation ahead ends it, and the newest makes the next`() {
+        for generation: Int32 in [6, 7, 100] {
+            #expect(lineage.presented(generation, from: Self.home, isRestored: true, at: start) == .lost)
+        }
+        #expect(
+            lineage.presented(5, from: Self.home, isRestored: true, at: start)
+                == .renewed(lineage(generation: 6, parent: 5)))
+    }
+
     @Test func `the last generation ends the session instead of overflowing`() {
         #expect(decision(on: lineage(generation: .max, parent: .max - 1), posted: .max) == .reused)
     }

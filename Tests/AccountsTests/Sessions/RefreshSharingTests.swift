@@ -52,7 +52,7 @@ import Testing
                 holders[holder].held.append(renewed.generation)
                 return false
             case .reused: return true
-            case .unknown:
+            case .unknown, .lost:
                 Issue.record("a token was given that is unknown")
                 return true
             }

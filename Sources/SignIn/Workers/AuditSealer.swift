@@ -41,9 +41,12 @@ package final class AuditSealer: Sendable {
         do {
             let call = clock.call(by: .service)
             let now = call.now
-            let outcome =
-                try await isHeadConsistent(at: now)
-                ? try await seals.seal(by: call) : SealingOutcome.halted(.headMismatch)
+            let outcome: SealingOutcome =
+                if let halt = try await haltBehindRemembered(at: now) {
+                    .halted(halt)
+                } else {
+                    try await seals.seal(by: call)
+                }
             switch outcome {
             case .halted(.columnsUnknown(let names)):
                 deferToLaterRelease(names)
@@ -63,25 +66,28 @@ package final class AuditSealer: Sendable {
         }
     }
 
-    /// Whether the head of the trail is the one that was last read, or a later one. Seals and head could be deleted together
-    /// and the trail sealed again, but a running process remembers the head. Logs the head at intervals.
-    private func isHeadConsistent(at now: Timestamp) async throws -> Bool {
+    /// The reason to stop when the head of the trail is neither the one that was last read, nor a later one. Seals and head
+    /// could be deleted together and the trail sealed again, but a running process remembers the head. Logs the head at
+    /// intervals.
+    private func haltBehindRemembered(at now: Timestamp) async throws -> AuditHalt? {
         let head = try await seals.end()
-        let (isConsistent, isLogDue) = seen.withLock { seen in
+        let (halt, isLogDue): (AuditHalt?, Bool) = seen.withLock { seen in
             if let known = seen.head {
-                guard let head, head.number > known.number || head == known else { return (false, false) }
+                guard let head, head.number > known.number || head == known else {
+                    return (.behindRemembered(known: known, found: head), false)
+                }
             }
             seen.head = head
             guard head != nil, Self.isLogDue(AuditSealer.headLogInterval, after: seen.headLoggedAt, at: now)
-            else { return (true, false) }
+            else { return (nil, false) }
             seen.headLoggedAt = now
-            return (true, true)
+            return (nil, true)
         }
         if isLogDue, let head {
             logger.notice(
                 "audit trail sealed up to head", metadata: ["head": "\(head.text)", "rows": "\(head.totalCount)"])
         }
-        return isConsistent
+        return halt
     }
 
     /// Logged once: nothing is wrong while two releases run together. If no process of the later one runs, the gauge

@@ -22,6 +22,8 @@ package enum AuditHalt: Error, Equatable, Sendable, CustomStringConvertible {
     case restored(chain: Int32)
     /// The last seal is not the one that the head names: seals were cut off or changed.
     case headMismatch
+    /// The last seal is neither the one that a running process has read before, nor a later one.
+    case behindRemembered(known: AuditHead, found: AuditHead?)
     /// The head is under a key that the key ring lacks.
     case keyMissing(String)
     /// Rows have waited for long, and there is neither a seal nor a head.
@@ -38,6 +40,12 @@ package enum AuditHalt: Error, Equatable, Sendable, CustomStringConvertible {
             """
         case .headMismatch:
             "the last seal is not the one that audit_head names: run `countersign audit verify`"
+        case .behindRemembered(let known, let found):
+            """
+            this process has seen the seal \(known.text), which the database lacks: its last one is \
+            \(found?.text ?? "none"). It has failed over to an asynchronous standby, was restored, or was rolled back: \
+            docs/operations/runbook.md, PostgreSQL fails over
+            """
         case .keyMissing(let id):
             "the last seal is under the key \(id), which the key ring lacks"
         case .sealsGone:

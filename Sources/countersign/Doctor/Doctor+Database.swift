@@ -247,7 +247,7 @@ extension Doctor {
     private func advice(on halt: AuditHalt) -> String {
         switch halt {
         case .restored: "do it before the service starts: docs/audit.md, Restoring, has what comes of rows before that"
-        case .headMismatch, .sealsGone:
+        case .headMismatch, .sealsGone, .behindRemembered:
             "treat it as an attack until you know better, and keep a copy of the database first"
         case .keyMissing: "put the line back into the key ring"
         case .columnsUnknown: "start a process of that release, which seals what waits"

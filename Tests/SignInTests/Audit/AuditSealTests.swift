@@ -281,11 +281,19 @@ import Testing
         try await fixture.tamper("CREATE TABLE old_head AS SELECT * FROM audit_head")
         try await fixture.grow(seals: 1)
         _ = try await sealer.round()
+        let known = try #require(try await fixture.seals.end())
         for statement in tampering { try await fixture.tamper(SQL(stringLiteral: statement)) }
         let left = try await fixture.database.count("audit_seals")
+        let found = try await fixture.seals.end()
         for _ in 0..<3 { #expect(try await sealer.round() == false) }
         #expect(try await fixture.database.count("audit_seals") == left)
         #expect(Self.haltMessages(log).count == 1)
+        // The database by itself is sound: a failover that has lost the last moments looks the same.
+        #expect(try await fixture.seals.halt() == nil)
+        let halt = AuditHalt.behindRemembered(known: known, found: found)
+        #expect(halt.description.contains("seal \(known.text), ") && known.number == 2)
+        #expect(halt.description.contains("last one is \(found?.text ?? "none"). "))
+        #expect(Self.haltMessages(log).first?.contains("\(halt)") == true)
     }
 
     private static func haltMessages(_ log: RecordingLog) -> [String] {

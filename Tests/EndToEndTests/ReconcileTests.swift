@@ -11,8 +11,8 @@ import Testing
     @Test func `what the feed says had ended ends again, once, and is numbered on`() async throws {
         let names = ["deleted", "disabled", "enabled", "unlinked", "revoked", "signed-out", "untouched", "client"]
         try await restore { world in
-            var devices: [String: Device] = [:]
-            for name in names { devices[name] = try Device(try await world.newAccount(name)) }
+            var devices: [String: RestoredDatabase.Device] = [:]
+            for name in names { devices[name] = try RestoredDatabase.Device(try await world.newAccount(name)) }
             let unlinked = try #require(devices["unlinked"])
             let linked = try await world.service.linkGoogle(
                 try await world.googleToken("unlinked"), bearer: unlinked.access)
@@ -116,8 +116,8 @@ import Testing
             "many", "merged", "emptied", "heir", "late", "known", "old", "half", "same-second", "next-second",
         ]
         try await restore { world in
-            var devices: [String: Device] = [:]
-            for name in names { devices[name] = try Device(try await world.newAccount(name)) }
+            var devices: [String: RestoredDatabase.Device] = [:]
+            for name in names { devices[name] = try RestoredDatabase.Device(try await world.newAccount(name)) }
             return devices
         } _: { _, _ in
         } _: { restored, devices in
@@ -156,6 +156,9 @@ import Testing
                     """)
             }
             let half = try line("account.disabled", "half", 4, after: 60).prefix(100)
+            let old = try #require(devices["old"])
+            let known = try await restored.world.count(
+                "SELECT last_sequence FROM account_sequences WHERE account_id = \(old.account)::text::uuid")
             // A follower that was started again has a line twice.
             let done = try await restored.reconcile(feed: (lines + lines).joined() + half).expecting(0)
             #expect(done.error.contains("the last line of --feed is unfinished"), "\(done.error)")
@@ -165,6 +168,14 @@ import Testing
             ] { #expect(try await Self.isIn(try #require(devices[name]), restored.world) == isIn, "\(name)") }
             #expect(done.output.contains("ended: 3 accounts deleted"), "\(done.output)")
             #expect(done.output.contains("ended: 1 accounts disabled"), "\(done.output)")
+            let unknown = "events from before --since that the database lacks: give an earlier --since\n"
+            #expect(known < 4 && done.output.contains("unknown: \(4 - known) \(unknown)"), "\(done.output)")
+
+            let earlier = try await restored.reconcile(
+                feed: lines.joined(), since: time.advanced(bySeconds: -600).rfc3339
+            ).expecting(0)
+            #expect(!earlier.output.contains(unknown), "\(earlier.output)")
+            #expect(try await !Self.isIn(old, restored.world))
         }
     }
 
@@ -174,7 +185,7 @@ import Testing
             try await world.newPerson("moved")
             let token = try await world.appleToken("moved", nameless)
             let signedIn = try await retryWhenLate { try await world.service.signInWithApple(token) }
-            return (device: try Device(try await world.create(of: signedIn)), token: token)
+            return (device: try RestoredDatabase.Device(try await world.create(of: signedIn)), token: token)
         } _: { world, person in
             let bearer = person.device.access
             let linked = try await world.service.linkGoogle(try await world.googleToken("moved"), bearer: bearer)
@@ -210,7 +221,7 @@ import Testing
             try await world.newPerson("stray")
             let token = try await world.googleToken("stray")
             let signedIn = try await retryWhenLate { try await world.service.signInWithGoogle(token) }
-            return (device: try Device(try await world.create(of: signedIn)), token: token)
+            return (device: try RestoredDatabase.Device(try await world.create(of: signedIn)), token: token)
         } _: { world, _ in
             let heir = try await world.newAccount("heir")
             let linked = try await world.service.linkGoogle(
@@ -250,12 +261,12 @@ import Testing
         }
         let (old, new) = (World.password, "another horse battery")
         try await restore { world in
-            var devices: [Device] = []
+            var devices: [RestoredDatabase.Device] = []
             for name in ["changed", "mailed"] {
-                devices.append(try Device(try await world.newAccount(name)))
+                devices.append(try RestoredDatabase.Device(try await world.newAccount(name)))
                 try await set(old, try #require(devices.last).access, in: world)
             }
-            devices.append(try Device(try await world.register("claimed@example.com").expecting(201)))
+            devices.append(try RestoredDatabase.Device(try await world.register("claimed@example.com").expecting(201)))
             return devices
         } _: { world, devices in
             for device in devices { try await set(new, from: old, device.access, in: world) }
@@ -325,12 +336,15 @@ import Testing
         async throws
     {
         try await restore { world in
-            [try Device(try await world.newAccount("ahead")), try Device(try await world.newAccount("failed-over"))]
+            [
+                try RestoredDatabase.Device(try await world.newAccount("ahead")),
+                try RestoredDatabase.Device(try await world.newAccount("failed-over")),
+            ]
         } _: { _, _ in
         } _: { restored, devices in
             let world = restored.world
             // The rotation is lost: as if this database had been restored from before it.
-            func next(_ device: Device) async throws -> String {
+            func next(_ device: RestoredDatabase.Device) async throws -> String {
                 let renewed = try await world.service.refresh(device.refresh).expecting(200)
                 try await world.scratch.execute(
                     """

@@ -7,7 +7,7 @@ import Testing
 @Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct ReconcileUnsaidTests: RestoreSuite {
     @Test func `a replacement of the address that was stopped since is not carried out`() async throws {
         try await restore { world in
-            let device = try Device(try await world.newAccount("kept"))
+            let device = try RestoredDatabase.Device(try await world.newAccount("kept"))
             try await Self.insertReplacement(of: device.account, world.scratch)
             return device
         } _: { world, device in

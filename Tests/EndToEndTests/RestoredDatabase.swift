@@ -46,8 +46,6 @@ struct RestoredDatabase: Sendable {
 protocol RestoreSuite {}
 
 extension RestoreSuite {
-    typealias Device = RestoredDatabase.Device
-
     /// Runs the first part, copies the database, runs the second one on the original, and the third on the copy.
     func restore<State: Sendable>(
         _ before: (World) async throws -> State, _ after: (World, State) async throws -> Void,
@@ -73,7 +71,7 @@ extension RestoreSuite {
         }
     }
 
-    static func isIn(_ device: Device, _ world: World) async throws -> Bool {
+    static func isIn(_ device: RestoredDatabase.Device, _ world: World) async throws -> Bool {
         let answer = try await retryWhenLate { try await world.service.get("/v1/account", bearer: device.access) }
         #expect(answer.status == 200 || answer.status == 401, "\(answer.text)")
         return answer.status == 200

@@ -35,6 +35,24 @@ package struct PastEvent: Sendable {
     }
 }
 
+/// How far an account had come by events that are too old to be acted on.
+package struct ReachedNumber: Sendable {
+    /// The highest.
+    package private(set) var sequence: Int64 = 0
+    /// Whether the account was deleted or merged.
+    package private(set) var hasEnded = false
+
+    package init() {}
+
+    package mutating func add(_ event: PastEvent) {
+        sequence = max(sequence, event.sequence)
+        switch event.meaning {
+        case .accountDeleted, .accountMerged: hasEnded = true
+        default: break
+        }
+    }
+}
+
 /// What had ended of an account before its database was restored, by the events that the database lacks.
 package struct EndedParts: Sendable {
     package private(set) var isDeleted = false
@@ -102,6 +120,8 @@ package struct ReconciledParts: Sendable {
     package var accountsOutdated: Set<AccountID> = []
     /// Events that no one has handed over: their numbers are missing.
     package var eventsMissing = 0
+    /// Events that the database lacks, and that were left out as older than what it was restored to.
+    package var eventsTooOld = 0
 
     package init() {}
 
@@ -118,5 +138,6 @@ package struct ReconciledParts: Sendable {
         sum.accountsLost += part.accountsLost
         sum.accountsOutdated.formUnion(part.accountsOutdated)
         sum.eventsMissing += part.eventsMissing
+        sum.eventsTooOld += part.eventsTooOld
     }
 }

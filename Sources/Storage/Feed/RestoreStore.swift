@@ -97,14 +97,37 @@ package struct RestoreStore: Sendable {
         }
     }
 
+    /// How many events the database lacks of those up to these numbers. An account that had ended by then, and is not here,
+    /// lacks none: its number is not kept for ever.
+    package func eventsLacking(_ reached: [AccountID: ReachedNumber]) async throws(PostgresError) -> Int {
+        var (left, count) = (Array(reached)[...], 0)
+        while !left.isEmpty {
+            let batch = left.prefix(Self.batch)
+            left = left.dropFirst(Self.batch)
+            let lacking = try await database.query(
+                """
+                SELECT COALESCE(sum(GREATEST(p.sequence - COALESCE(s.last_sequence, 0), 0)), 0)::bigint
+                FROM unnest(\(batch.map(\.key)), \(batch.map(\.value.sequence)), \(batch.map(\.value.hasEnded)))
+                    AS p (account_id, sequence, has_ended)
+                LEFT JOIN account_sequences s ON s.account_id = p.account_id
+                WHERE s.account_id IS NOT NULL OR NOT p.has_ended
+                    OR EXISTS (SELECT FROM accounts a WHERE a.account_id = p.account_id)
+                """, as: Int.self)
+            count += lacking.first ?? 0
+        }
+        return count
+    }
+
     /// Ends what had ended of an account, and gives its next event a number above those that were given before.
     ///
     /// - Parameters:
     ///   - events: in the order of their sequence.
+    ///   - reached: the highest number of the events that were left out as too old; 0 for none.
     ///   - heir: where all mergers have led, if it was merged; `nil` when that account was deleted.
     ///   - since: what the database was restored to. An event before it counts when the database lacks it.
     package func end(
-        _ events: [PastEvent], of id: AccountID, mergedInto heir: AccountID?, since: Timestamp, by call: Call
+        _ events: [PastEvent], of id: AccountID, behind reached: Int64, mergedInto heir: AccountID?, since: Timestamp,
+        by call: Call
     ) async throws -> ReconciledParts {
         try await database.change(by: call) { change in
             var parts = ReconciledParts()
@@ -112,7 +135,8 @@ package struct RestoreStore: Sendable {
             let known = try await change.lastNumber(of: id)
             let lacking = events.filter { $0.sequence > known || $0.happenedAt >= since }
             let highest = events.last?.sequence ?? 0
-            let missing = highest - known - Int64(Set(events.map(\.sequence).filter { $0 > known }).count)
+            let counted = max(known, reached)
+            let missing = highest - counted - Int64(Set(events.map(\.sequence).filter { $0 > counted }).count)
             parts.eventsMissing = Int(clamping: max(0, missing))
             let ended = EndedParts(lacking)
             guard let account else {
@@ -132,10 +156,10 @@ package struct RestoreStore: Sendable {
                 parts.accountsDeleted = 1
             } else {
                 if ended.isOutdated || ended.mergedInto != nil { parts.accountsOutdated.insert(id) }
-                try await change.end(ended, of: account, sendsMail: sendsMail, &parts)
                 if ended.mergedInto != nil {
                     try await change.identities.refuseTokens(issuedBefore: call.now, of: id)
                 }
+                try await change.end(ended, of: account, sendsMail: sendsMail, &parts)
             }
             // Behind all other locks, and before the events of this change get their numbers.
             try await change.number(behind: highest, of: id)

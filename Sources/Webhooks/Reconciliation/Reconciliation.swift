@@ -16,6 +16,8 @@ package struct Reconciliation: Sendable {
     private let since: Timestamp
     private let origin: ChangeOrigin
     private var events: [AccountID: [PastEvent]] = [:]
+    /// By the events that are older.
+    private var reached: [AccountID: ReachedNumber] = [:]
     /// The time of the last event that was handed over.
     package private(set) var last: Timestamp?
 
@@ -30,16 +32,22 @@ package struct Reconciliation: Sendable {
 
     package mutating func add(_ event: PastEvent) {
         last = max(last ?? event.happenedAt, event.happenedAt)
-        guard event.happenedAt >= since.advanced(bySeconds: -Self.slack) else { return }
+        guard event.happenedAt >= since.advanced(bySeconds: -Self.slack) else {
+            reached[event.accountID, default: ReachedNumber()].add(event)
+            return
+        }
         events[event.accountID, default: []].append(event)
     }
 
     /// - Returns: what ended.
     package func run(by clock: any WallClock) async throws -> ReconciledParts {
         var sum = try await begin(by: clock)
+        // Before the numbers are raised.
+        sum.eventsTooOld = try await store.eventsLacking(reached)
         for (id, events) in events.sorted(by: { $0.key.description < $1.key.description }) {
             sum += try await store.end(
-                Self.inOrder(events), of: id, mergedInto: heir(of: id), since: since, by: clock.call(by: origin))
+                Self.inOrder(events), of: id, behind: reached[id]?.sequence ?? 0, mergedInto: heir(of: id),
+                since: since, by: clock.call(by: origin))
         }
         try await finish("\(events.count) accounts of the feed", by: clock)
         return sum

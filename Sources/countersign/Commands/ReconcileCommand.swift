@@ -98,6 +98,10 @@ struct ReconcileCommand: AsyncParsableCommand {
         if sum.eventsMissing > 0 {
             lines.append("unknown: \(sum.eventsMissing) events whose numbers are missing in the feed")
         }
+        if sum.eventsTooOld > 0 {
+            let what = "events from before --since that the database lacks: give an earlier --since"
+            lines.append("unknown: \(sum.eventsTooOld) \(what)")
+        }
         if sum.accountsLost > 0 {
             lines.append("lost: \(sum.accountsLost) accounts that were made after \(since.rfc3339)")
         }

@@ -4,17 +4,28 @@ package import Logging
 import Metrics
 import Primitives
 package import Storage
+import Synchronization
 
 /// The worker that sends the mails of the outbox, beside any number of processes that do the same.
 ///
 /// A mail is sent at least once: a process that dies between the server's last reply and its own commit leaves the row to
 /// another one, which sends the same message again, under the same Message-ID. A code is not sent again where the server
 /// may have it and has not said so.
-package struct MailWorker: Sendable {
+///
+/// A mail that is on its way holds up those behind it, so the time at which an attacker's own one comes would show whether
+/// the one before it was sent. A code that is dropped holds them up for as long.
+package final class MailWorker: Sendable {
     /// The number of mails that one process sends at a time: so many callers of ``sendNext()``.
     package static let concurrency = 4
     /// Seconds after which the row of a process that died is free again. Longer than an attempt can take.
     package static let lease: Int64 = 160
+    /// How long a mail is taken to be on its way before one was sent.
+    package static let usualSend = Duration.milliseconds(500)
+    /// How long a dropped code holds others up at most: one slow answer of the mail server must not be repeated by all.
+    package static let longestHold = Duration.seconds(5)
+    /// A code that has waited for more seconds than this holds up no other: a flood of codes for no account would delay
+    /// each one that a person waits for by its own length.
+    package static let longestHoldingWait: Int64 = 10
 
     private let store: MailStore
     private let transport: any MailTransport
@@ -22,6 +33,9 @@ package struct MailWorker: Sendable {
     private let sender: EmailAddress
     private let codes: EmailCodes
     private let allowsNotice: @Sendable (String, EmailAddress) async throws -> Bool
+    private let hold: @Sendable (Duration) async -> Void
+    /// How long the last mail that was sent was on its way.
+    private let lastSend = Mutex(MailWorker.usualSend)
     private let clock: any WallClock
     private let logger: Logger
     private let outcomes = CaseCounters<Outcome>(label: "countersign_mails_total", by: "outcome")
@@ -36,11 +50,13 @@ package struct MailWorker: Sendable {
         case dropped
     }
 
-    /// - Parameter allowsNotice: counts a notice to an address, and says whether there may be one more that says the same.
+    /// - Parameters:
+    ///   - allowsNotice: counts a notice to an address, and says whether there may be one more that says the same.
+    ///   - hold: waits for as long, or until the service shuts down.
     package init(
         store: MailStore, transport: any MailTransport, templates: MailTemplates, sender: EmailAddress,
         codes: EmailCodes, allowsNotice: @escaping @Sendable (String, EmailAddress) async throws -> Bool,
-        clock: any WallClock, logger: Logger
+        hold: @escaping @Sendable (Duration) async -> Void, clock: any WallClock, logger: Logger
     ) {
         self.store = store
         self.transport = transport
@@ -48,6 +64,7 @@ package struct MailWorker: Sendable {
         self.sender = sender
         self.codes = codes
         self.allowsNotice = allowsNotice
+        self.hold = hold
         self.clock = clock
         self.logger = logger
     }
@@ -64,6 +81,7 @@ package struct MailWorker: Sendable {
         switch step(for: mail, at: call.now) {
         case .drop:
             try await drop(mail)
+            await holdUp(behind: mail, at: call.now)
         case .giveUp(let reason):
             try await giveUp(mail, reason)
         case .postpone(let reason):
@@ -89,6 +107,13 @@ package struct MailWorker: Sendable {
     private func drop(_ mail: ClaimedMail) async throws {
         try await store.delete(mail)
         outcomes.count(.dropped)
+    }
+
+    /// Keeps the caller from the next mail for as long as this one would have been on its way.
+    private func holdUp(behind mail: ClaimedMail, at now: Timestamp) async {
+        let waited = now.seconds - (mail.id.time ?? now).seconds
+        guard waited <= MailWorker.longestHoldingWait else { return }
+        await hold(min(lastSend.withLock { $0 }, MailWorker.longestHold))
     }
 
     /// The decision about a claimed mail.
@@ -151,7 +176,9 @@ package struct MailWorker: Sendable {
             return error.isPermanent
                 ? try await giveUp(mail, error.reasonCode) : try await postpone(mail, error.reasonCode)
         }
-        time.record(duration: .now - started)
+        let duration = ContinuousClock.now - started
+        lastSend.withLock { $0 = duration }
+        time.record(duration: duration)
         outcomes.count(.sent)
         logger.debug("mail sent", metadata: metadata(mail))
         try await store.finish(mail, by: clock.call(by: .service))

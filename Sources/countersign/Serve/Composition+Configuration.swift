@@ -8,6 +8,7 @@ import Logging
 import OAuthServer
 import Postgres
 import Providers
+import ServiceLifecycle
 import SignIn
 import Storage
 import Version
@@ -182,7 +183,7 @@ extension OAuthServer.Configuration {
 
 extension MailWorker {
     /// Nil when no mail is configured.
-    init?(
+    convenience init?(
         _ configuration: MailConfiguration?, store: MailStore, keyRing: KeyRing,
         allowsNotice: @escaping @Sendable (String, EmailAddress) async throws -> Bool, clock: any WallClock,
         logger: Logger
@@ -190,8 +191,10 @@ extension MailWorker {
         guard let configuration else { return nil }
         self.init(
             store: store, transport: SMTPTransport(server: configuration.server), templates: configuration.templates,
-            sender: configuration.from, codes: EmailCodes(keyRing: keyRing), allowsNotice: allowsNotice, clock: clock,
-            logger: logger)
+            sender: configuration.from, codes: EmailCodes(keyRing: keyRing), allowsNotice: allowsNotice,
+            hold: { duration in
+                try? await cancelWhenGracefulShutdown { try await Task.sleep(for: duration) }
+            }, clock: clock, logger: logger)
     }
 }
 

@@ -51,12 +51,14 @@ struct MailFixture: TestFixture {
 
     /// A worker, if need be with another transport, in a process with another key ring, or of another service.
     func makeWorker(
-        transport: (any MailTransport)? = nil, codes: EmailCodes? = nil, templates: MailTemplates? = nil
+        transport: (any MailTransport)? = nil, codes: EmailCodes? = nil, templates: MailTemplates? = nil,
+        hold: @escaping @Sendable (Duration) async -> Void = { _ in }
     ) throws -> MailWorker {
         MailWorker(
             store: storage.mails, transport: try transport ?? Self.transport(to: peer),
             templates: templates ?? self.templates, sender: try #require(EmailAddress(Self.sender)),
-            codes: codes ?? self.codes, allowsNotice: { _, _ in true }, clock: clock, logger: log.logger)
+            codes: codes ?? self.codes, allowsNotice: { _, _ in true }, hold: hold, clock: clock,
+            logger: log.logger)
     }
 
     // MARK: Queueing

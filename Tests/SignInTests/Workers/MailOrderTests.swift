@@ -1,4 +1,6 @@
 import Accounts
+import Curl
+import Postgres
 import SignIn
 import Storage
 import TestSupport
@@ -60,4 +62,62 @@ import Testing
         #expect(try await fixture.makeWorker().sendNext())
         #expect(try await fixture.arrived().map(\.recipients) == [["ada@example.com"]])
     }
+
+    // MARK: What is dropped
+
+    @Test func `a code that is dropped holds up those behind it as long as one that is sent`() async throws {
+        // Dropped before anything was sent, sent, dropped for want of an account, dropped as it was used, and sent.
+        try await fixture.issue(.signIn, to: "nobody@example.com")
+        fixture.clock.advance(by: 1)
+        try await fixture.addCode(to: "ada@example.com")
+        for purpose in [EmailCodePurpose.signIn, .resetPassword] {
+            fixture.clock.advance(by: 1)
+            try await fixture.issue(purpose, to: "none@example.com")
+        }
+        fixture.clock.advance(by: 1)
+        try await fixture.addCode(to: "used@example.com")
+        try await fixture.database.execute("DELETE FROM mailed_codes WHERE email = 'used@example.com'")
+        fixture.clock.advance(by: 1)
+        try await fixture.addCode(to: "kim@example.com")
+
+        let line = MailLine(try MailFixture.transport(to: fixture.peer))
+        let worker = try fixture.makeWorker(transport: line) { await line.hold($0) }
+        while try await worker.sendNext() {}
+        let steps = await line.steps
+        try #require(steps.map(\.what) == ["held", "ada@example.com", "held", "held", "held", "kim@example.com"])
+        #expect(steps[0].duration == MailWorker.usualSend)
+        for step in steps[2...4] { #expect(step.duration >= min(steps[1].duration, MailWorker.longestHold)) }
+    }
+
+    @Test func `a flood of codes that no account awaits holds up none for longer than ten seconds`() async throws {
+        for number in 1...5 { try await fixture.issue(.signIn, to: "nobody-\(number)@example.com") }
+        fixture.clock.advance(by: MailWorker.longestHoldingWait + 1)
+        let line = MailLine(try MailFixture.transport(to: fixture.peer))
+        let worker = try fixture.makeWorker(transport: line) { await line.hold($0) }
+        while try await worker.sendNext() {}
+        #expect(await line.steps.isEmpty)
+        #expect(try await fixture.rows().isEmpty)
+    }
+}
+
+/// A transport that writes down what it sends, and between which mails a worker was held.
+private actor MailLine: MailTransport {
+    struct Step: Sendable {
+        /// The recipient of a mail, or `held`.
+        let what: String
+        let duration: Duration
+    }
+
+    private let transport: any MailTransport
+    private(set) var steps: [Step] = []
+
+    init(_ transport: any MailTransport) { self.transport = transport }
+
+    func send(_ mail: OutgoingMail) async throws(MailTransportError) {
+        let started = ContinuousClock.now
+        try await transport.send(mail)
+        steps.append(Step(what: mail.recipient, duration: ContinuousClock.now - started))
+    }
+
+    func hold(_ duration: Duration) { steps.append(Step(what: "held", duration: duration)) }
 }

@@ -22,7 +22,7 @@ private struct NoticeFixture: TestFixture {
             store: people.storage.mails, transport: transport ?? mails, templates: MailTemplates(serviceName: "Lamp"),
             sender: try #require(EmailAddress("lamp@auth.example.com")), codes: EmailCodes(keyRing: people.keyRing),
             allowsNotice: { notice, address in try await people.service.notices.draw(notice, to: address) },
-            clock: people.clock, logger: .silent)
+            hold: { _ in }, clock: people.clock, logger: .silent)
         while try await worker.sendNext() {}
     }
 }

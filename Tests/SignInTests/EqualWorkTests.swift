@@ -5,17 +5,23 @@ import TestSupport
 import Testing
 
 /// A refusal takes as long for one address as for another, whether or not an account has it, because it is the same
-/// work: as many hashes of a password, and the same statements, each as often. Times are compared by
-/// `Scripts/bench oracle`.
+/// work: as many hashes of a password, and the same statements, each as often. So does a wrong code,
+/// whether or not one is live. Times are compared by `Scripts/bench oracle`.
 @Suite struct EqualWorkTests {
     /// What an address is to the accounts.
     private enum Relation: String, CaseIterable { case proven, claimed, passwordless, disabled, unknown }
 
     /// A call that is refused, or answered alike, for any address. In the order of the cases, for a code that was not
-    /// mailed is tried first.
+    /// mailed is tried first, and those that use it up last.
     private enum Call: CaseIterable {
         case signInByPassword, bindByPassword, signInByNoCode, resetByNoCode, bindByNoCode, requestCode
-        case requestCodeAgain, signInByWrongCode, register, requestRegistrationCode, registerByWrongCode
+        case requestCodeAgain, signInByWrongCode, useUpOwnTries, signInWithoutTries, useUpAllTries
+        case signInWithoutOthersTries, register, requestRegistrationCode, registerByWrongCode
+
+        /// What there is one answer to, whatever has become of the code of the address.
+        static let refusedTries: [Call] = [
+            .signInByNoCode, .signInByWrongCode, .signInWithoutTries, .signInWithoutOthersTries,
+        ]
     }
 
     private struct Work: Hashable {
@@ -53,13 +59,26 @@ import Testing
         return addresses
     }
 
-    private static let client = Caller(
-        requestID: "test", address: "192.0.2.1", network: "192.0.2.0/24", wideNetwork: "192.0.0.0/16", device: nil)
+    private static func client(_ network: Network = "192.0.2.0/24") -> Caller {
+        Caller(requestID: "test", address: "192.0.2.1", network: network, wideNetwork: "192.0.0.0/16", device: nil)
+    }
+
+    /// Tries a wrong code.
+    private static func guess(
+        _ email: String, times: Int = 1, from network: Network = "192.0.2.0/24", _ service: SignInService
+    ) async throws {
+        for _ in 0..<times {
+            try await expectFailure("invalidCredentials") {
+                let begun = service.calls.begin(by: client(network))
+                _ = try await service.emailCodes.signIn(email: email, code: "x23456", by: begun)
+            }
+        }
+    }
 
     /// A way in of a browser of its own.
     private static func flow(_ fixture: SignInFixture) async throws -> FlowReference {
         let (web, browser) = (try #require(fixture.service.web), try BrowserSecret.fresh())
-        let flow = try await web.openAccountFlow(browser: browser, by: fixture.service.calls.begin(by: client))
+        let flow = try await web.openAccountFlow(browser: browser, by: fixture.service.calls.begin(by: client()))
         return FlowReference(id: flow.id, browser: browser)
     }
 
@@ -69,8 +88,15 @@ import Testing
     private static func make(
         _ call: Call, _ email: String, _ ticket: LinkRequired, _ flow: FlowReference, _ service: SignInService
     ) async throws {
-        let (begun, code, web) = (service.calls.begin(by: client), "x23456", try #require(service.web))
+        let (begun, code, web) = (service.calls.begin(by: client()), "x23456", try #require(service.web))
         switch call {
+        case .signInByNoCode, .signInByWrongCode, .signInWithoutTries: return try await guess(email, service)
+        // With the one before, all that a network has, and all that there are.
+        case .useUpOwnTries: return try await guess(email, times: 4, service)
+        case .useUpAllTries:
+            for number in 1...3 { try await guess(email, times: 5, from: "192.0.\(10 + number).0/24", service) }
+            return
+        case .signInWithoutOthersTries: return try await guess(email, from: "192.0.20.0/24", service)
         case .requestCode, .requestCodeAgain:
             return try await service.emailCodes.mailCode(to: email, for: .signIn, by: begun)
         case .register:
@@ -82,8 +108,6 @@ import Testing
         try await expectFailure("invalidCredentials") {
             switch call {
             case .signInByPassword: _ = try await service.passwords.signIn(email: email, password: wrong, by: begun)
-            case .signInByNoCode, .signInByWrongCode:
-                _ = try await service.emailCodes.signIn(email: email, code: code, by: begun)
             case .resetByNoCode:
                 try await service.emailCodes.resetPassword(
                     email: email, code: code, newPassword: "another long password", by: begun)
@@ -151,6 +175,8 @@ import Testing
                 let hashes = [.signInByPassword, .bindByPassword, .register].contains(call) ? 1 : 0
                 #expect(works[0].hashes == hashes, "\(call)")
             }
+            let tries = Call.refusedTries.map { seen[$0]?.first }
+            #expect(Set(tries).count == 1, "\(tries)")
         }
     }
 }

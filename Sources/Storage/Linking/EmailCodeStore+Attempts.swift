@@ -28,29 +28,30 @@ package struct EmailCodeAttempt: Sendable {
 extension EmailCodeStore {
     /// Looks whether the typed text is the live code, and counts it if it isn't.
     ///
-    /// The tries that every network shares go one by one, so that of any number at once no more are looked at than there
-    /// are left; at most twenty of them per code. Those that only a network may make from which the account is used are
-    /// counted for that network, and wait for no other.
+    /// The tries at an address go one by one, so that of any number at once no more are looked at than there are left: at
+    /// most twenty per code of those that every network shares. Those that only a network may make from which the account
+    /// is used are counted for that network. What is refused runs the same statements, and its commit waits for the disk,
+    /// whether there is a code or none and whether or not its tries are used up: the response time shows neither.
     ///
     /// - Parameter isRight: compares; takes no time and does no I/O.
     /// - Returns: the code, if it is right and this network may use it.
     package func attempt(
         _ attempt: EmailCodeAttempt, by call: Call, isRight: @escaping @Sendable (EmailCode) -> Bool
     ) async throws -> EmailCode? {
-        guard let tried = try await EmailCodeStore.read(attempt, by: call, in: database) else { return nil }
-        var decision = tried.decision(by: call)
-        if decision == .open {
-            let outcome = try await database.change(by: call) { change in
-                try await change.emailCodes.attemptInTurn(attempt, isRight: isRight)
-            }
-            switch outcome {
-            case .right(let code): return code
-            case .wrong: return nil
-            case .notOpen(let later): decision = later
-            }
+        let outcome = try await database.change(by: call) { change in
+            try await change.emailCodes.attemptInTurn(attempt, isRight: isRight)
         }
-        guard decision == .onlyIfKnown else { return nil }
-        return try await attemptIfKnown(attempt, at: tried.live.code, by: call, isRight: isRight)
+        let code: EmailCode?
+        switch outcome {
+        case .right(let code): return code
+        case .rightIfKnown(let right): code = right
+        case .wrong: code = nil
+        }
+        guard let network = attempt.network else { return nil }
+        // Without an address it is the same query. A code of a session is for an address that is not proven yet, so it
+        // has no known network.
+        let asked = attempt.account == nil ? code?.email : nil
+        return try await knownNetworks.isKnown(network, toHolderOf: asked, by: call) ? code : nil
     }
 
     /// The same at the codes of several addresses, without saying which one is meant. What is one of them is tried at that
@@ -77,33 +78,17 @@ extension EmailCodeStore {
 
     fileprivate enum Outcome: Sendable {
         case right(EmailCode)
+        /// The others have used up what there is.
+        case rightIfKnown(EmailCode)
         case wrong
-        /// By now others have used up what there was.
-        case notOpen(EmailCodeTryDecision)
-    }
-
-    /// A try that succeeds only from a network where the account that has proven the address is used. Wrong digits run
-    /// the same query without an address, so the response time doesn't show which digits are right. A code of a session
-    /// is for an address that is not proven yet, so it has no known network.
-    private func attemptIfKnown(
-        _ attempt: EmailCodeAttempt, at code: EmailCode, by call: Call, isRight: @Sendable (EmailCode) -> Bool
-    ) async throws(PostgresError) -> EmailCode? {
-        guard let network = attempt.network else { return nil }
-        guard try await database.execute(EmailCodeStore.countingTry(attempt, at: code, by: call)) == 1 else {
-            return nil
-        }
-        let isRight = isRight(code)
-        let asked = isRight && attempt.account == nil ? attempt.email : nil
-        let isKnown = try await knownNetworks.isKnown(network, toHolderOf: asked, by: call)
-        return isRight && isKnown ? code : nil
     }
 
     /// Counts a try of the network, if it has one left.
-    fileprivate static func countingTry(_ attempt: EmailCodeAttempt, at code: EmailCode, by call: Call) -> SQL {
+    fileprivate static func countingTry(_ attempt: EmailCodeAttempt, at code: EmailCodeID, by call: Call) -> SQL {
         """
         INSERT INTO mailed_code_networks AS n (code_id, network, asked, tries, mails, created_at)
         SELECT c.code_id, \(attempt.network ?? ""), false, 1, 0, \(call.now)
-        FROM \(row(code.id))
+        FROM \(row(code))
         ON CONFLICT (code_id, network) DO UPDATE
         SET tries = n.tries + 1
         WHERE n.tries < \(EmailCodeRules.triesPerNetwork)
@@ -147,19 +132,31 @@ extension EmailCodeStore {
 
 extension Change.EmailCodes {
     fileprivate func attemptInTurn(
-        _ attempt: EmailCodeAttempt, isRight: @Sendable (EmailCode) -> Bool
+        _ attempt: EmailCodeAttempt, isRight matches: @Sendable (EmailCode) -> Bool
     ) async throws(PostgresError) -> EmailCodeStore.Outcome {
         try await lock(attempt.email)
-        guard let tried = try await EmailCodeStore.read(attempt, by: call, in: change) else { return .wrong }
-        let decision = tried.decision(by: call)
-        guard decision == .open else { return .notOpen(decision) }
-        let code = tried.live.code
-        if isRight(code) { return .right(code) }
-        _ = try await change.execute("UPDATE mailed_codes SET tries = tries + 1 WHERE code_id = \(code.id)")
-        _ = try await change.execute(EmailCodeStore.countingTry(attempt, at: code, by: call))
-        var guesses = tried.guesses
-        guesses.countWrong(at: code.length, at: now)
-        try await EmailCodeStore.write(guesses, under: tried.addressKey, by: call, in: change)
-        return .wrong
+        let tried = try await EmailCodeStore.read(attempt, by: call, in: change)
+        let (code, decision) = (tried?.live.code, tried?.decision(by: call) ?? .refused)
+        let isRight = code.map(matches) ?? false
+        if let code, isRight, decision == .open { return .right(code) }
+        // What doesn't count is written at the id of no code.
+        let none = EmailCodeID(now: now)
+        let id = code?.id ?? none
+        let (shared, own): (EmailCodeID, EmailCodeID) =
+            switch decision {
+            case .open: (id, id)
+            case .onlyIfKnown: (none, attempt.network == nil ? none : id)
+            case .refused: (none, none)
+            }
+        var guesses = tried?.guesses ?? EmailCodeGuesses.none
+        if let code, decision == .open { guesses.countWrong(at: code.length, at: now) }
+        _ = try await change.execute("UPDATE mailed_codes SET tries = tries + 1 WHERE code_id = \(shared)")
+        let isCounted = try await change.execute(EmailCodeStore.countingTry(attempt, at: own, by: call)) == 1
+        try await EmailCodeStore.write(
+            guesses, under: tried?.addressKey ?? [], if: decision == .open, by: call, in: change)
+        // Else a commit that has nothing to write wouldn't wait for the disk.
+        _ = try await change.execute("SELECT pg_logical_emit_message(true, 'countersign', '')")
+        guard let code, isRight, isCounted, decision == .onlyIfKnown else { return .wrong }
+        return .rightIfKnown(code)
     }
 }

@@ -38,19 +38,22 @@ extension EmailCodeStore {
         _ = try await session.execute(
             "UPDATE mailed_codes SET address_key = \(key) WHERE address_key = ANY (\(found.addressKeys))")
         _ = try await session.execute("DELETE FROM guessed_addresses WHERE address_key = ANY (\(found.addressKeys))")
-        try await write(found.guesses, under: key, by: call, in: session)
+        try await write(found.guesses, under: key, if: true, by: call, in: session)
         return key
     }
 
+    /// - Parameter isCounted: whether anything is written; the statement is the same.
     static func write(
-        _ guesses: EmailCodeGuesses, under key: [UInt8], by call: Call, in session: some PostgresSession
+        _ guesses: EmailCodeGuesses, under key: [UInt8], if isCounted: Bool, by call: Call,
+        in session: some PostgresSession
     ) async throws(PostgresError) {
         _ = try await session.execute(
             """
             INSERT INTO guessed_addresses (address_key, latest_wrong, wrong_since_success, attacked_at, short_full_at,
                 long_full_at, forget_at, created_at)
-            VALUES (\(key), \(guesses.latestWrong), \(guesses.wrongSinceSuccess), \(guesses.attackedAt),
-                \(guesses.shortFullAt), \(guesses.longFullAt), \(guesses.forgetAt), \(call.now))
+            SELECT \(key), \(guesses.latestWrong), \(guesses.wrongSinceSuccess), \(guesses.attackedAt),
+                \(guesses.shortFullAt), \(guesses.longFullAt), \(guesses.forgetAt), \(call.now)
+            WHERE \(isCounted)
             ON CONFLICT (address_key) DO UPDATE
             SET latest_wrong = EXCLUDED.latest_wrong, wrong_since_success = EXCLUDED.wrong_since_success,
                 attacked_at = EXCLUDED.attacked_at, short_full_at = EXCLUDED.short_full_at,

@@ -143,15 +143,24 @@ extension RateLimiter {
     /// Draws the allowance of a code for an address, and takes it back where the request comes to nothing: of several at once
     /// one makes the code. An allowance that its own requests have used up is refused to a network; what others have used up
     /// is only refused where nothing is known of the network.
+    ///
+    /// - Parameter isNew: whether a code is called for. Where none is, the same statements draw nothing, and the request
+    ///   gets no allowance.
     func drawingCode(
-        for address: EmailAddress, by call: Call,
-        _ request: (EmailCodeAllowance) async throws(SignInFailure) -> EmailCodeRequestDecision
-    ) async throws(SignInFailure) {
+        for address: EmailAddress, isNew: Bool, by call: Call,
+        _ request: (EmailCodeAllowance?) async throws(SignInFailure) -> EmailCodeRequestDecision
+    ) async throws(SignInFailure) -> EmailCodeRequestDecision {
         let own = call.caller.network.map { Subject.one($0.text, of: address.text) }
+        let shared = Subject.everybody(address.text)
+        guard isNew else {
+            for subject in [own, shared].compactMap(\.self) {
+                _ = try await wait(.mailPerAddress, of: subject, uses: 0)
+            }
+            return try await request(nil)
+        }
         if let own, let wait = try await wait(.mailPerAddress, of: own) {
             throw refusal(.mailPerAddress, wait, by: call)
         }
-        let shared = Subject.everybody(address.text)
         var isShared = false
         let decision: Result<EmailCodeRequestDecision, SignInFailure>
         do throws(SignInFailure) {
@@ -165,9 +174,9 @@ extension RateLimiter {
         } catch {
             decision = .failure(error)
         }
-        if case .success(let done) = decision, done != .nothing { return }
+        if case .success(let done) = decision, done != .nothing { return done }
         await putBack(.mailPerAddress, of: own)
         if isShared { await putBack(.mailPerAddress, of: shared) }
-        _ = try decision.get()
+        return try decision.get()
     }
 }

@@ -14,25 +14,29 @@ package import Postgres
 package struct RateLimitStore: Sendable {
     let database: Database
 
-    /// Draws one from the allowance.
+    /// Draws from the allowance.
     ///
-    /// - Parameter key: an HMAC of what the allowance is for, and of its period.
+    /// - Parameters:
+    ///   - key: an HMAC of what the allowance is for, and of its period.
+    ///   - uses: one; or none, which is the same work.
     /// - Returns: `nil` when there was one, else the seconds after which there is one again.
-    package func draw(_ key: [UInt8], count: Int, seconds: Int, by call: Call) async throws(PostgresError) -> Int64? {
-        let interval = RateLimitStore.interval(count, seconds)
+    package func draw(
+        _ key: [UInt8], _ uses: Int = 1, count: Int, seconds: Int, by call: Call
+    ) async throws(PostgresError) -> Int64? {
+        let drawn = Int64(uses) * RateLimitStore.interval(count, seconds)
         let now = RateLimitStore.now(call)
         let latest = RateLimitStore.latest(count, seconds, by: call)
-        let drawn = try await database.execute(
+        let rows = try await database.execute(
             """
             INSERT INTO rate_limits (limit_key, full_at, created_at)
-            SELECT \(key), \(now) + \(interval) * interval '1 microsecond', \(now)
+            SELECT \(key), \(now) + \(drawn) * interval '1 microsecond', \(now)
             -- A draw that is refused does not wait for the row's lock.
             WHERE NOT EXISTS (SELECT FROM rate_limits WHERE limit_key = \(key) AND full_at > \(latest))
             ON CONFLICT (limit_key) DO UPDATE
-            SET full_at = GREATEST(rate_limits.full_at, \(now)) + \(interval) * interval '1 microsecond'
+            SET full_at = GREATEST(rate_limits.full_at, \(now)) + \(drawn) * interval '1 microsecond'
             WHERE rate_limits.full_at <= \(latest)
             """)
-        guard drawn == 0 else { return nil }
+        guard rows == 0 else { return nil }
         let furthest: SQL = "clock_timestamp() + \(Int64(seconds)) * interval '1 second'"
         let waits = try await database.query(
             """

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 /// A refusal takes as long for one address as for another, whether or not an account has it, because it is the same
-/// work: as many hashes of a password, and the same statements, each as often. So does a wrong code,
-/// whether or not one is live. Times are compared by `Scripts/bench oracle`.
+/// work: as many hashes of a password, and the same statements, each as often. So does a wrong code, and a request for
+/// one, whether or not a code is live. Times are compared by `Scripts/bench oracle`.
 @Suite struct EqualWorkTests {
     /// What an address is to the accounts.
     private enum Relation: String, CaseIterable { case proven, claimed, passwordless, disabled, unknown }
@@ -15,13 +15,14 @@ import Testing
     /// mailed is tried first, and those that use it up last.
     private enum Call: CaseIterable {
         case signInByPassword, bindByPassword, signInByNoCode, resetByNoCode, bindByNoCode, requestCode
-        case requestCodeAgain, signInByWrongCode, useUpOwnTries, signInWithoutTries, useUpAllTries
+        case requestCodeAgain, requestCodeLater, signInByWrongCode, useUpOwnTries, signInWithoutTries, useUpAllTries
         case signInWithoutOthersTries, register, requestRegistrationCode, registerByWrongCode
 
         /// What there is one answer to, whatever has become of the code of the address.
         static let refusedTries: [Call] = [
             .signInByNoCode, .signInByWrongCode, .signInWithoutTries, .signInWithoutOthersTries,
         ]
+        static let requests: [Call] = [.requestCode, .requestCodeAgain, .requestCodeLater]
     }
 
     private struct Work: Hashable {
@@ -97,7 +98,7 @@ import Testing
             for number in 1...3 { try await guess(email, times: 5, from: "192.0.\(10 + number).0/24", service) }
             return
         case .signInWithoutOthersTries: return try await guess(email, from: "192.0.20.0/24", service)
-        case .requestCode, .requestCodeAgain:
+        case .requestCode, .requestCodeAgain, .requestCodeLater:
             return try await service.emailCodes.mailCode(to: email, for: .signIn, by: begun)
         case .register:
             let password = SignInFixture.password
@@ -160,6 +161,7 @@ import Testing
                 }
                 seen = [:]
                 for call in Call.allCases {
+                    if call == .requestCodeLater { fixture.clock.advance(by: EmailCodeRules.mailInterval) }
                     for (email, flow) in attempts {
                         let work = try await Self.work(fixture) {
                             try await Self.make(call, email, ticket, flow, fixture.service)
@@ -175,8 +177,10 @@ import Testing
                 let hashes = [.signInByPassword, .bindByPassword, .register].contains(call) ? 1 : 0
                 #expect(works[0].hashes == hashes, "\(call)")
             }
-            let tries = Call.refusedTries.map { seen[$0]?.first }
-            #expect(Set(tries).count == 1, "\(tries)")
+            for calls in [Call.refusedTries, Call.requests] {
+                let works = calls.map { seen[$0]?.first }
+                #expect(Set(works).count == 1, "\(calls): \(works)")
+            }
         }
     }
 }

@@ -45,16 +45,24 @@ package struct EmailCodeSignIn: Sendable {
         let request = try codes.request(
             for: address, purpose: purpose, ticketHash: ticketHash, until: end, network: call.caller.network,
             language: language, by: call)
-        if try await stored({ try await store.request(request, allowance: nil, by: call) }) == .needsAllowance {
-            try await limits.drawingCode(for: address, by: call) { allowance throws(SignInFailure) in
-                var request = request
-                request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
-                return try await stored { [request] in
-                    try await store.request(request, allowance: allowance, by: call)
-                }
+        let isNew = try await stored { try await store.needsAllowance(request, by: call) }
+        let decision = try await mailCode(request, isNew: isNew, by: call)
+        // The live one was used, or its tries used up, since it was looked at.
+        if decision == .needsAllowance { _ = try await mailCode(request, isNew: true, by: call) }
+        refusals.note(.codeRequested, reason: purpose.rawValue, by: call)
+    }
+
+    private func mailCode(
+        _ request: EmailCodeRequest, isNew: Bool, by call: Call
+    ) async throws(SignInFailure) -> EmailCodeRequestDecision {
+        try await limits.drawingCode(for: request.code.email, isNew: isNew, by: call) {
+            allowance throws(SignInFailure) in
+            var request = request
+            request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
+            return try await stored { [request] in
+                try await store.request(request, allowance: allowance, by: call)
             }
         }
-        refusals.note(.codeRequested, reason: purpose.rawValue, by: call)
     }
 
     /// - Returns: `linkRequired` where the account's address is only stated: the reader of the mailbox sees who is in the

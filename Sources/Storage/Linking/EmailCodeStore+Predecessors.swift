@@ -9,8 +9,9 @@ extension EmailCodeStore {
     /// A key id that no line of a key ring has: a process that finds it leaves the mail to one that knows more.
     private static let unknownKeyID = "/"
 
+    /// - Parameter isNew: whether anything is written; the statement is the same.
     static func mirror(
-        _ code: EmailCode, _ ticketHash: SecretHash?, by call: Call, in session: some PostgresSession
+        _ code: EmailCode, _ ticketHash: SecretHash?, if isNew: Bool, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) {
         // They know no such purpose.
         guard code.purpose != .register else { return }
@@ -19,8 +20,9 @@ extension EmailCodeStore {
         _ = try await session.execute(
             """
             INSERT INTO email_codes (email, purpose, code_id, key_id, ticket_hash, created_at, expires_at)
-            VALUES (\(code.email.text), \(code.purpose.rawValue), \(code.id), \(keyID), \(ticketHash), \(call.now),
-                \(code.expiresAt))
+            SELECT \(code.email.text), \(code.purpose.rawValue), \(code.id), \(keyID), \(ticketHash), \(call.now),
+                \(code.expiresAt)
+            WHERE \(isNew)
             ON CONFLICT (email, purpose) DO UPDATE
             SET code_id = EXCLUDED.code_id, key_id = EXCLUDED.key_id, ticket_hash = EXCLUDED.ticket_hash, tries = 0,
                 created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at

@@ -49,94 +49,75 @@ extension EmailCodeStore {
             addressKeys: remembered.map(\.0))
     }
 
+    /// Carries out what was decided, by the same statements whatever that is, some of which have no effect: the response
+    /// time doesn't show whether there was a live code.
+    ///
+    /// - Parameter session: a transaction that has locked the address.
     static func carryOut(
         _ decision: EmailCodeRequestDecision, of request: EmailCodeRequest, _ found: FoundEmailCode, by call: Call,
         in session: some PostgresSession
     ) async throws(PostgresError) {
+        let writing: Writing
         switch decision {
         case .issue(let onlyIfKnown):
-            try await issue(request, found, onlyIfKnown: onlyIfKnown, by: call, in: session)
+            let addressKey = try await keepGuesses(found, under: request.addressKeys, by: call, in: session)
+            let length = found.guesses.length(isServiceGuessedAt: request.isServiceGuessedAt, at: call.now)
+            writing = Writing(
+                code: request.code.with(length), isNew: true, isMailed: true, onlyIfKnown: onlyIfKnown,
+                addressKey: addressKey)
         case .mail(let onlyIfKnown):
-            guard let live = found.live else { return }
-            if onlyIfKnown {
-                try await mailIfKnown(live, found.share, request, by: call, in: session)
-            } else {
-                try await mail(live, request, by: call, in: session)
-            }
+            guard let code = found.live?.code else { return }
+            writing = Writing(code: code, isNew: false, isMailed: true, onlyIfKnown: onlyIfKnown)
         case .nothing:
-            guard let live = found.live else { return }
-            _ = try await session.execute(
-                "\(noting(request, from: row(live.code.id), isMailed: false, by: call)) WHERE NOT n.asked")
+            guard let code = found.live?.code else { return }
+            writing = Writing(code: code, isNew: false, isMailed: false, onlyIfKnown: false)
         case .needsAllowance: return
         }
+        try await write(writing, of: request, by: call, in: session)
     }
 
-    /// Makes the code the live one of its address, purpose and ticket, and enqueues the mail that carries it.
-    private static func issue(
-        _ request: EmailCodeRequest, _ found: FoundEmailCode, onlyIfKnown: Bool, by call: Call,
-        in session: some PostgresSession
+    /// What a decision comes to.
+    private struct Writing: Sendable {
+        let code: EmailCode
+        /// Whether it becomes the live one of its address, purpose and ticket.
+        let isNew: Bool
+        let isMailed: Bool
+        /// Whether the mail is sent only if the account is used from the asking network.
+        let onlyIfKnown: Bool
+        var addressKey: [UInt8] = []
+    }
+
+    private static func write(
+        _ writing: Writing, of request: EmailCodeRequest, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) {
-        let addressKey = try await keepGuesses(found, under: request.addressKeys, by: call, in: session)
-        let code = request.code.with(found.guesses.length(isServiceGuessedAt: request.isServiceGuessedAt, at: call.now))
-        _ = try await session.execute("DELETE FROM mailed_codes c WHERE \(request.slot.condition)")
+        let code = writing.code
+        let isCounted = writing.isMailed && !writing.onlyIfKnown
+        _ = try await session.execute(
+            "DELETE FROM mailed_codes c WHERE \(request.slot.condition) AND c.code_id <> \(code.id)")
+        _ = try await session.execute(
+            """
+            UPDATE mailed_codes
+            SET mails = mails + 1, mailed_at = \(call.now)
+            WHERE code_id = \(code.id) AND \(isCounted)
+            """)
         _ = try await session.execute(
             """
             INSERT INTO mailed_codes (code_id, email, purpose, ticket_hash, key_id, digits, address_key, mails, mailed_at,
                 created_at, expires_at)
-            VALUES (\(code.id), \(code.email.text), \(code.purpose.rawValue), \(request.ticketHash), \(code.keyID),
-                \(code.length.rawValue), \(addressKey), \(onlyIfKnown ? 0 as Int32 : 1), \(call.now), \(call.now),
-                \(code.expiresAt))
+            SELECT \(code.id), \(code.email.text), \(code.purpose.rawValue), \(request.ticketHash), \(code.keyID),
+                \(code.length.rawValue), \(writing.addressKey), \(isCounted ? 1 as Int32 : 0), \(call.now), \(call.now),
+                \(code.expiresAt)
+            WHERE \(writing.isNew)
             """)
-        _ = try await session.execute(noting(request, from: row(code.id), isMailed: true, by: call))
-        try await mirror(code, request.ticketHash, by: call, in: session)
-        try await enqueue(code, request, onlyIfKnown: onlyIfKnown, from: "(VALUES (1)) one", by: call, in: session)
-    }
-
-    /// Mails a code, unless another request has done so since it was looked at.
-    private static func mail(
-        _ live: LiveEmailCode, _ request: EmailCodeRequest, by call: Call, in session: some PostgresSession
-    ) async throws(PostgresError) {
-        let mailed: SQL = """
-            mailed AS (
-                UPDATE mailed_codes c
-                SET mails = c.mails + 1, mailed_at = \(call.now)
-                WHERE c.code_id = \(live.code.id) AND c.mails = \(live.mails)
-                RETURNING c.code_id
-            ), noted AS (
-                \(noting(request, from: "mailed c", isMailed: true, by: call))
-            )
-            """
-        try await enqueue(live.code, request, onlyIfKnown: false, with: mailed, from: "mailed", by: call, in: session)
-    }
-
-    /// The same for a network that the account may be used from: the mail is sent if it is.
-    private static func mailIfKnown(
-        _ live: LiveEmailCode, _ share: EmailCodeShare, _ request: EmailCodeRequest, by call: Call,
-        in session: some PostgresSession
-    ) async throws(PostgresError) {
-        let noted: SQL = """
-            noted AS (
-                \(noting(request, from: row(live.code.id), isMailed: true, by: call))
-                WHERE n.mails = \(share.mails)
-                RETURNING n.code_id
-            )
-            """
-        try await enqueue(live.code, request, onlyIfKnown: true, with: noted, from: "noted", by: call, in: session)
-    }
-
-    private static func enqueue(
-        _ code: EmailCode, _ request: EmailCodeRequest, onlyIfKnown: Bool, with: SQL? = nil, from source: SQL,
-        by call: Call, in session: some PostgresSession
-    ) async throws(PostgresError) {
+        // Writes a row whatever was decided, so that each commit waits for the disk.
+        _ = try await session.execute(noting(request, at: code.id, isMailed: writing.isMailed, by: call))
+        try await mirror(code, request.ticketHash, if: writing.isNew, by: call, in: session)
         let mail = Mail(Mail.Kind(code: code.purpose), to: code.email, in: request.language)
         let insertion = MailStore.insertion(
-            mail, codeID: code.id, knownNetwork: onlyIfKnown ? request.network : nil, expiresAt: code.expiresAt,
-            from: source, by: call)
-        if let with {
-            _ = try await session.execute("WITH \(with) \(insertion)")
-        } else {
-            _ = try await session.execute(insertion)
-        }
+            mail, codeID: code.id, knownNetwork: writing.onlyIfKnown ? request.network : nil,
+            expiresAt: code.expiresAt,
+            from: "mailed_codes c WHERE c.code_id = \(code.id) AND \(writing.isMailed) FOR KEY SHARE", by: call)
+        _ = try await session.execute(insertion)
     }
 
     /// The code's row, `c`, which stays until the statement has ended.
@@ -144,13 +125,15 @@ extension EmailCodeStore {
         "mailed_codes c WHERE c.code_id = \(id) FOR KEY SHARE"
     }
 
-    /// `INSERT … ON CONFLICT DO UPDATE …`: notes that the network has asked for a code, whose row `source` names `c`.
-    private static func noting(_ request: EmailCodeRequest, from source: SQL, isMailed: Bool, by call: Call) -> SQL {
+    /// Notes that the network has asked for the code.
+    private static func noting(
+        _ request: EmailCodeRequest, at code: EmailCodeID, isMailed: Bool, by call: Call
+    ) -> SQL {
         let mails: Int32 = isMailed ? 1 : 0
         return """
             INSERT INTO mailed_code_networks AS n (code_id, network, asked, tries, mails, mailed_at, created_at)
             SELECT c.code_id, \(request.network ?? ""), true, 0, \(mails), \(isMailed ? call.now : nil), \(call.now)
-            FROM \(source)
+            FROM \(row(code))
             ON CONFLICT (code_id, network) DO UPDATE
             SET asked = true, mails = n.mails + EXCLUDED.mails, mailed_at = COALESCE(EXCLUDED.mailed_at, n.mailed_at)
             """

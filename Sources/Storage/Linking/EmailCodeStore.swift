@@ -39,21 +39,21 @@ package struct EmailCodeStore: Sendable {
     let database: Database
     var knownNetworks: KnownNetworks { KnownNetworks(database: database) }
 
-    /// Makes a code, or mails the live one again, as ``EmailCodeRules`` decides. The work is the same whether or not an
-    /// account has the address: that is looked up when the mail is made.
+    /// Whether an allowance has to be drawn for the request, as things are.
+    package func needsAllowance(_ request: EmailCodeRequest, by call: Call) async throws(PostgresError) -> Bool {
+        let found = try await EmailCodeStore.read(request, by: call, in: database)
+        return found.decision(nil, by: call) == .needsAllowance
+    }
+
+    /// Makes a code, or mails the live one again, as ``EmailCodeRules`` decides. The work is the same whatever they
+    /// decide, and whether or not an account has the address: that is looked up when the mail is made.
     ///
     /// - Parameter allowance: what was drawn for the request; without one a code that is called for is not made.
     /// - Returns: what was done, or ``EmailCodeRequestDecision/needsAllowance``.
     package func request(
         _ request: EmailCodeRequest, allowance: EmailCodeAllowance?, by call: Call
     ) async throws -> EmailCodeRequestDecision {
-        let found = try await EmailCodeStore.read(request, by: call, in: database)
-        let decision = found.decision(allowance, by: call)
-        guard case .issue = decision else {
-            try await EmailCodeStore.carryOut(decision, of: request, found, by: call, in: database)
-            return decision
-        }
-        return try await database.change(by: call) { change in
+        try await database.change(by: call) { change in
             try await change.emailCodes.request(request, allowance: allowance)
         }
     }

@@ -152,6 +152,20 @@ import Testing
         #expect(try await fixture.count("rate_limits WHERE full_at > created_at") == 0)
     }
 
+    @Test func `a code that is used while it is asked for again is gone, and is not mailed again`() async throws {
+        let fixture = self.fixture
+        try await fixture.mailCode(.signIn, to: Self.email)
+        fixture.clock.advance(by: 60)
+        let again = try await fixture.interleave { transaction in
+            try await transaction.execute("DELETE FROM mailed_codes")
+        } with: {
+            try await fixture.mailCode(.signIn, to: Self.email)
+        }
+        try await again.value
+        #expect(try await fixture.count("mailed_codes") == 0)
+        #expect(try await fixture.mails(.signInCode).count == 1)
+    }
+
     @Test func `a code for bind, and its mail, are good no longer than the ticket`() async throws {
         _ = try await fixture.member(Self.email)
         let ticket = try await fixture.ticket(.google("1"))

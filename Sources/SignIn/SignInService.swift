@@ -102,7 +102,8 @@ package final class SignInService: Sendable {
         let repetitions = RepeatedEvents(refusals: refusals)
         let known = KnownIdentities(
             identities: database.identities, accounts: database.accounts, grants: database.grants,
-            transfers: database.transfers, issuer: issuer, repetitions: repetitions, logger: logger)
+            transfers: database.transfers, apple: endpoints.apple, issuer: issuer, repetitions: repetitions,
+            logger: logger)
         let tickets = LinkTickets(
             store: database.links, mailboxes: database.mailboxTickets, issuer: issuer,
             strayAccountPolicy: configuration.strayAccountPolicy, limits: limits)

@@ -89,6 +89,20 @@ import Testing
         }
     }
 
+    @Test func `an import into a team that the configuration does not have the app in ends with exit code 2`()
+        async throws
+    {
+        let settings = try World.settings(scratch, world.sandbox)
+        let ending = try await transfer(["import", "--team-id", Self.recipient], settings).expecting(2)
+        #expect(
+            ending.error == """
+                countersign: --client-id \(Countersign.appleClient) is of the team \(World.appleTeam) in the \
+                configuration, and not of \(Self.recipient): give it to the receiving team there first
+
+                """)
+        #expect(try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").isEmpty)
+    }
+
     @Test func `a transfer with a key that Apple refuses requests no identifier`() async throws {
         try await world.newGrantedAccount("kim")
         try await world.newGrantedAccount("lee")

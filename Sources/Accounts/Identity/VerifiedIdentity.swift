@@ -27,7 +27,7 @@ package struct ProviderEmail: Hashable, Sendable {
 /// A person whom a provider has authenticated. Made by the provider rules from a verified token, and restored from a
 /// link ticket that such a verification wrote; nowhere else.
 package struct VerifiedIdentity: Hashable, Sendable {
-    package let key: IdentityKey
+    package private(set) var key: IdentityKey
     package private(set) var email: ProviderEmail?
     /// The client (app) that the token was issued to.
     package let clientID: ProviderClientID
@@ -58,6 +58,13 @@ package struct VerifiedIdentity: Hashable, Sendable {
         self.nonce = nonce
         self.transferSubject = transferSubject
         self.name = name
+    }
+
+    /// The same person by the subject that they had before their app changed hands.
+    package func known(as key: IdentityKey) -> VerifiedIdentity {
+        var known = self
+        known.key = key
+        return known
     }
 
     /// The same person by two tokens: with the address and the name of the other where this one has none, and the later time of issue,

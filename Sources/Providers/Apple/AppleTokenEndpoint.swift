@@ -114,6 +114,11 @@ package struct AppleTokenEndpoint: TokenEndpoint {
         (try? signer(of: clientID))?.team.realm
     }
 
+    /// The Team ID of the realm's team; `nil` when it has no key.
+    package func teamID(of realm: Realm) -> String? {
+        signers.first { $0.team.realm == realm }?.team.teamID
+    }
+
     private struct TeamSigner: Sendable {
         let team: Configuration.Team
         let secrets: AppleClientSecrets

@@ -86,12 +86,12 @@ package struct AppleTransfers: Sendable {
                 try await step(&run, identity, report) { token in
                     let (subject, email) = try await endpoint.transferred(
                         transferSubject, clientID: clientID, migrationToken: token, at: clock.now())
-                    let isMoved = try await store.adopt(
+                    let adoption = try await store.adopt(
                         transferSubject, as: IdentityKey(provider: .apple, realm: realm, subject: subject),
-                        email: email, event: AuditEvent(.identityTransferred, from: origin),
+                        of: targetTeam, email: email, event: AuditEvent(.identityTransferred, from: origin),
                         by: clock.call(by: origin))
                     // Who has signed in meanwhile is moved by that, and who is gone need not be.
-                    if !isMoved, try await store.awaits(transferSubject) { throw Conflict() }
+                    if adoption != .moved, try await store.awaits(transferSubject) { throw Conflict() }
                     return subject
                 }
                 last = identity.identityID

@@ -44,15 +44,15 @@ package struct IdentityLinking: Sendable {
     private func add(
         _ evidence: CodeEvidence, name: DisplayName?, to session: Session, by call: Call
     ) async throws(SignInFailure) -> Identity {
-        // By way of a ticket, as for *bind*: so one transaction does all linking.
-        let ticket = LinkTicket(
-            identity: evidence.identity, displayName: name, createdAt: call.now,
-            expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
         let hash: SecretHash
         do throws(SignInFailure) {
-            // An identity linked under the person's former subject moves to the new one, and so is linked already.
-            _ = try await known.adopt(evidence.identity, by: call)
-            _ = try await known.holder(of: evidence.identity, besides: session.accountID, by: call)
+            // Where the person was linked under a former subject, that identity moves or stays: it is linked already.
+            let identity = try await known.adopt(evidence.identity, by: call) ?? evidence.identity
+            // By way of a ticket, as for *bind*: so one transaction does all linking.
+            let ticket = LinkTicket(
+                identity: identity, displayName: name, createdAt: call.now,
+                expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
+            _ = try await known.holder(of: identity, besides: session.accountID, by: call)
             hash = try await tickets.insert(ticket, grant: evidence.grant, by: call).hash
         } catch {
             await verifier.codes.abandon(evidence, after: error, by: call)

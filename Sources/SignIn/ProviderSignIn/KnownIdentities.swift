@@ -1,6 +1,7 @@
 import Accounts
 import JOSE
 import Logging
+import Providers
 import Storage
 
 /// The identities that are linked to an account.
@@ -9,6 +10,8 @@ struct KnownIdentities: Sendable {
     let accounts: AccountStore
     let grants: GrantStore
     let transfers: TransferStore
+    /// Knows the Team IDs.
+    let apple: AppleTokenEndpoint?
     let issuer: SessionIssuer
     let repetitions: RepeatedEvents
     let logger: Logger
@@ -110,15 +113,22 @@ struct KnownIdentities: Sendable {
         return holder
     }
 
-    /// Moves the identity that a person had with the app's former team to their new subject.
+    /// Moves the identity that a person had with the app's former team to their new subject, once the configuration has
+    /// the app in the new team.
     ///
-    /// - Returns: whether the token names a former subject.
-    func adopt(_ identity: VerifiedIdentity, by call: Call) async throws(SignInFailure) -> Bool {
-        guard let transferSubject = identity.transferSubject else { return false }
+    /// - Returns: the person as they are known now; `nil` when the token names no former subject.
+    func adopt(_ identity: VerifiedIdentity, by call: Call) async throws(SignInFailure) -> VerifiedIdentity? {
+        guard let transferSubject = identity.transferSubject else { return nil }
+        let team = apple?.teamID(of: identity.key.realm)
         let event = AuditEvent(.identityTransferred, by: .provider, in: call)
-        _ = try await stored {
-            try await transfers.adopt(transferSubject, as: identity.key, email: identity.email, event: event, by: call)
+        let adoption = try await stored {
+            try await transfers.adopt(
+                transferSubject, as: identity.key, of: team, email: identity.email, event: event, by: call)
         }
-        return true
+        return switch adoption {
+        case .staying(let key): identity.known(as: key)
+        // Also when nothing moved: a concurrent sign-in of the person may have moved it.
+        case .moved, .none: identity
+        }
     }
 }

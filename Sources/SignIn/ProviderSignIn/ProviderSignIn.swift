@@ -69,11 +69,10 @@ package struct ProviderSignIn: Sendable {
         if let signedIn = try await signInKnown(identity, grant: grant, by: call) {
             return .signedIn(await fillingDisplayName(signedIn, fullName, by: call))
         }
-        if try await known.adopt(identity, by: call) {
-            // Also when it moved nothing: a concurrent sign-in of the person may have.
-            if let signedIn = try await signInKnown(identity, grant: grant, by: call) {
-                return .signedIn(await fillingDisplayName(signedIn, fullName, by: call))
-            }
+        if let adopted = try await known.adopt(identity, by: call),
+            let signedIn = try await signInKnown(adopted, grant: grant, by: call)
+        {
+            return .signedIn(await fillingDisplayName(signedIn, fullName, by: call))
         }
         return try await issueLinkTicket(identity, grant: grant, fullName: fullName, by: call)
     }

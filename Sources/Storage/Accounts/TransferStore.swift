@@ -9,6 +9,16 @@ package struct TransferringIdentity: Sendable {
     package let transferSubject: ProviderSubject?
 }
 
+/// What became of the identity that a transfer identifier leads to.
+package enum IdentityAdoption: Equatable, Sendable {
+    /// It has its subject in the new team.
+    case moved
+    /// The app is not in the new team yet, as far as the caller knows: the person is known under this key.
+    case staying(IdentityKey)
+    /// The identifier is unknown, the new subject is linked already, or the account has an identity of the new team.
+    case none
+}
+
 /// `identity_transfers`: the identity of each of Apple's transfer identifiers.
 package struct TransferStore: Sendable {
     private let database: Database
@@ -116,11 +126,15 @@ package struct TransferStore: Sendable {
 
     /// Moves the identity of a transfer identifier to its subject in the new team, and deletes the identifier.
     ///
-    /// - Returns: whether an identity moved. It does not when the identifier is unknown, when the new subject is linked
-    ///   already, or when its account has an identity of the new team.
+    /// In a realm of any other team it would be lost: the configuration will have the app in the new team's.
+    ///
+    /// - Parameter team: the Team ID of the realm in `key`; `nil` where none is known.
     package func adopt(
-        _ transferSubject: ProviderSubject, as key: IdentityKey, email: ProviderEmail?, event: AuditEvent, by call: Call
-    ) async throws -> Bool {
+        _ transferSubject: ProviderSubject, as key: IdentityKey, of team: String?, email: ProviderEmail?,
+        event: AuditEvent, by call: Call
+    ) async throws -> IdentityAdoption {
+        // Of events that came while the configuration had the app in the former team.
+        let inFormerRealm = IdentityStore.remembered(of: "former.provider", "former.realm", "\(key.subject.text)")
         do {
             return try await database.change(by: call) { change in
                 // An event about the new subject finds the identity, or is remembered by now.
@@ -135,20 +149,23 @@ package struct TransferStore: Sendable {
                         is_private_email =
                             CASE WHEN \(email == nil) THEN i.is_private_email
                             ELSE \(email?.isPrivateRelay ?? false) END,
-                        not_before = GREATEST(i.not_before, m.not_before),
-                        auth_not_before = GREATEST(i.auth_not_before, m.auth_not_before)
+                        not_before = GREATEST(i.not_before, m.not_before, f.not_before),
+                        auth_not_before = GREATEST(i.auth_not_before, m.auth_not_before, f.auth_not_before)
                     FROM identity_transfers t
                     JOIN identities former ON former.identity_id = t.identity_id
                     CROSS JOIN \(IdentityStore.remembered(of: key)) m
-                    WHERE t.transfer_subject = \(transferSubject.text) AND i.identity_id = t.identity_id
-                        AND i.provider = \(key.provider.rawValue)
+                    CROSS JOIN LATERAL \(inFormerRealm) f
+                    WHERE t.transfer_subject = \(transferSubject.text) AND t.target_team = \(team)
+                        AND i.identity_id = t.identity_id AND i.provider = \(key.provider.rawValue)
                     RETURNING i.identity_id, i.account_id, former.realm, former.subject
                     """, as: IdentityID.self, AccountID.self, Realm.self, ProviderSubject.self)
-                guard let (identityID, accountID, realm, subject) = rows.first else { return false }
+                guard let (identityID, accountID, realm, subject) = rows.first else {
+                    return try await TransferStore.standing(transferSubject, key, of: team, in: change)
+                }
                 // Of several concurrent callers the first has deleted it, and moved the identity.
                 let isUsed = try await change.execute(
                     "DELETE FROM identity_transfers WHERE transfer_subject = \(transferSubject.text)")
-                guard isUsed == 1 else { return false }
+                guard isUsed == 1 else { return .none }
                 // Apple does not document whether the key of the new team may check a grant of the old one's: a refusal
                 // would not prove that the person has withdrawn.
                 _ = try await change.execute(
@@ -164,14 +181,33 @@ package struct TransferStore: Sendable {
                 event.identityID = identityID
                 event.provider = key.provider
                 try await change.record(event)
-                return true
+                return .moved
             }
         } catch let error as PostgresError
             where error.isUniqueViolation(of: "identities_subject_key")
             || error.isUniqueViolation(of: "identities_account_provider_key")
         {
-            return false
+            return .none
         }
+    }
+
+    /// Leaves the identity where it is. What is remembered of events about the new subject counts for it now.
+    private static func standing(
+        _ transferSubject: ProviderSubject, _ key: IdentityKey, of team: String?, in change: Change
+    ) async throws(PostgresError) -> IdentityAdoption {
+        let rows = try await change.query(
+            """
+            UPDATE identities i
+            SET not_before = GREATEST(i.not_before, m.not_before),
+                auth_not_before = GREATEST(i.auth_not_before, m.auth_not_before)
+            FROM identity_transfers t
+            CROSS JOIN \(IdentityStore.remembered(of: key)) m
+            WHERE t.transfer_subject = \(transferSubject.text) AND t.target_team IS DISTINCT FROM \(team)
+                AND i.identity_id = t.identity_id AND i.provider = \(key.provider.rawValue)
+            RETURNING i.realm, i.subject
+            """, as: Realm.self, ProviderSubject.self)
+        guard let (realm, subject) = rows.first else { return .none }
+        return .staying(IdentityKey(provider: key.provider, realm: realm, subject: subject))
     }
 
     private static func identity(_ row: PostgresRow) throws(PostgresError) -> TransferringIdentity {

@@ -53,7 +53,8 @@ struct AppleTransferCommand: AsyncParsableCommand {
             commandName: "import",
             abstract: "For the receiving team, after the transfer: gives each user their new subject.",
             discussion: """
-                Uses the receiving team's key. A user who signs in meanwhile is moved by that. An interrupted run is \
+                Uses the receiving team's key, and ends with exit code 2 where the configuration has the app in another \
+                team. A user who signs in meanwhile is moved by that. An interrupted run is \
                 simply repeated.
                 """)
 
@@ -65,7 +66,7 @@ struct AppleTransferCommand: AsyncParsableCommand {
         @OptionGroup var pace: Pace
 
         func run() async throws {
-            try await withTransfers(options, clientID, "have their new subject") { transfers, realm in
+            try await withTransfers(options, clientID, of: targetTeam, "have their new subject") { transfers, realm in
                 try await transfers.import(
                     realm: realm, targetTeam: targetTeam, clientID: ProviderClientID(clientID), dryRun: pace.dryRun,
                     rate: pace.rate, report: report)
@@ -75,12 +76,21 @@ struct AppleTransferCommand: AsyncParsableCommand {
 }
 
 /// Runs the body with the realm of the team that has this client ID, and says of how many users it did what.
+///
+/// - Parameter team: the Team ID that the client's has to be; nil where any will do.
 private func withTransfers(
-    _ options: ConfigurationOptions, _ clientID: String, _ what: String,
+    _ options: ConfigurationOptions, _ clientID: String, of team: String? = nil, _ what: String,
     _ body: (AppleTransfers, Realm) async throws -> AppleTransfers.Progress
 ) async throws {
     let progress = try await withAppleEndpoint(options) { endpoint in
         let realm = try endpoint.realm(ofTeamWith: clientID)
+        if let team, endpoint.teamID(of: realm) != team {
+            throw UsageFault(
+                sentence: """
+                    --client-id \(clientID) is of the team \(endpoint.teamID(of: realm) ?? "") in the configuration, and \
+                    not of \(team): give it to the receiving team there first
+                    """)
+        }
         // The first page of a run that goes on is behind all that are done.
         return try await withDatabase(options, statementTimeout: nil) { database in
             // Pages of a long list: the server has to see where one begins.

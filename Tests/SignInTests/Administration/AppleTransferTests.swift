@@ -12,6 +12,7 @@ import Testing
     var fixture: LifeCycleFixture { .current }
 
     private static let recipient = "RECIPIENT1"
+    private static let buyer = Realm("buyer")
 
     /// The sending and the receiving team's service, over one database.
     private typealias Teams = (sender: AppleTransfers, recipient: AppleTransfers, endpoint: AppleTokenEndpoint)
@@ -44,6 +45,42 @@ import Testing
         let accounts = try await Self.moved(["kim"], in: fixture)
         try await Self.run(.export, teams)
         return (teams, try #require(accounts["kim"]))
+    }
+
+    /// The service whose configuration has the app in a team of its own, after the reload; another app stays in `main`.
+    private func reloaded() throws -> SignInService {
+        let rules = AppleProvider(
+            configuration: .init(teams: [
+                .init(clientIDs: [ProviderClientID("com.example.desk")]),
+                .init(realm: Self.buyer, clientIDs: [ProviderClientID(LifeCycleFixture.appleClient)]),
+            ]),
+            keys: fixture.apple.keys)
+        let endpoint = LifeCycleFixture.appleEndpoint(
+            rules, of: fixture.sandbox, realm: Self.buyer, team: Self.recipient, keyID: "LAMPKEY002",
+            key: try P256PrivateKey())
+        return fixture.service(with: endpoint, rules: rules)
+    }
+
+    /// Signs in a person who has an account, by the token alone.
+    private func session(_ consent: LifeCycleFixture.Consent, at service: SignInService) async throws -> SignedIn {
+        let credential = ProviderCredential(token: consent.token)
+        return try await service.providers.signIn(with: .apple, credential, by: fixture.call).session
+    }
+
+    /// Apple says of a subject that no identity has that its person has withdrawn.
+    private func processWithdrawal(of subject: ProviderSubject) async throws {
+        let (apple, now) = (try SignInFixture.providers().apple, fixture.clock.now().seconds)
+        let events = ProviderEvents(
+            apple: apple, google: nil, policy: .init(consentRevoked: .unlink, accountDeleted: .unlink),
+            store: fixture.storage.providerEvents, clock: fixture.clock, logger: .silent)
+        try await events.take(
+            TokenMint.shared.token(
+                .appleEvent(
+                    "consent-revoked", to: SignInFixture.appleClient, of: subject.text, at: now, issuedAt: now,
+                    id: "e1")),
+            from: .apple)
+        #expect(try await events.processPending() == 1)
+        #expect(try await fixture.texts("SELECT status FROM provider_events") == ["unknown_subject"])
     }
 
     private enum Part: CaseIterable { case export, `import` }
@@ -216,33 +253,64 @@ import Testing
         let subject = try #require(try await fixture.ticket(stolen, .token).identity?.key.subject)
         try await Self.run(.export, teams)
         try await fixture.advance(by: 10)
-        let (apple, now) = (try SignInFixture.providers().apple, fixture.clock.now().seconds)
-        let events = ProviderEvents(
-            apple: apple, google: nil, policy: .init(consentRevoked: .unlink, accountDeleted: .unlink),
-            store: fixture.storage.providerEvents, clock: fixture.clock, logger: .silent)
-        try await events.take(
-            TokenMint.shared.token(
-                .appleEvent(
-                    "consent-revoked", to: SignInFixture.appleClient, of: subject.text, at: now, issuedAt: now,
-                    id: "e1")),
-            from: .apple)
-        #expect(try await events.processPending() == 1)
-        #expect(try await fixture.texts("SELECT status FROM provider_events") == ["unknown_subject"])
+        try await processWithdrawal(of: subject)
 
         if !isBySignIn { #expect(try await Self.run(.import, teams).progress.done == 1) }
-        try await expectFailure("expired") { try await fixture.session(stolen, .token) }
+        let service = fixture.service(with: teams.endpoint)
+        try await expectFailure("expired") { try await session(stolen, at: service) }
         #expect(try await fixture.texts("SELECT subject FROM identities") == [subject.text])
         try await fixture.advance(by: 10)
-        let after = try await fixture.session(try await fixture.consent(.apple), .token)
+        let after = try await session(try await fixture.consent(.apple), at: service)
         #expect(after.account.id == before.account.id)
+    }
+
+    @Test(arguments: [true, false])
+    func `an event about the new subject from before the reload counts before it and after`(
+        isReloaded: Bool
+    ) async throws {
+        let teams = try await Self.teams(in: fixture)
+        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
+        let stolen = try await fixture.consent(.apple)
+        let subject = try #require(try await fixture.ticket(stolen, .token).identity?.key.subject)
+        try await Self.run(.export, teams)
+        try await fixture.advance(by: 10)
+        try await processWithdrawal(of: subject)
+
+        let service = try isReloaded ? reloaded() : fixture.service
+        try await expectFailure("expired") { try await session(stolen, at: service) }
+        try await fixture.advance(by: 10)
+        let after = try await session(try await fixture.consent(.apple), at: service)
+        #expect(after.account.id == before.account.id)
+        #expect(after.identity?.key.realm == (isReloaded ? Self.buyer : Realm.main))
     }
 
     // MARK: By a sign-in
 
+    @Test func `until the reload a transfer_sub signs in where the identity is, and after it in the other realm`()
+        async throws
+    {
+        let before = try await exported().before
+        for _ in 1...2 {
+            let early = try await session(try await fixture.consent(.apple), at: fixture.service)
+            #expect(early.account.id == before.account.id)
+            #expect(early.identity?.key == before.identity?.key)
+        }
+        #expect(try await fixture.audited(.identityTransferred).isEmpty)
+        #expect(try await fixture.count("identity_transfers") == 1)
+
+        let after = try await session(try await fixture.consent(.apple), at: try reloaded())
+        #expect(after.account.id == before.account.id)
+        #expect(after.identity?.id == before.identity?.id)
+        #expect(after.identity?.key.realm == Self.buyer)
+        #expect(try await fixture.audited(.identityTransferred) == ["provider -"])
+        #expect(try await fixture.count("identity_transfers") == 0)
+    }
+
     @Test func `a token's transfer_sub leads to the account once, and that is recorded`() async throws {
         let (teams, before) = try await exported()
+        let service = fixture.service(with: teams.endpoint)
         let consent = try await fixture.consent(.apple)
-        let after = try await fixture.session(consent, .token)
+        let after = try await session(consent, at: service)
         #expect(after.account.id == before.account.id)
         #expect(after.identity?.id == before.identity?.id)
         #expect(after.identity?.key.subject != before.identity?.key.subject)
@@ -252,7 +320,7 @@ import Testing
             "SELECT account_id::text FROM audit_events WHERE type = 'identity_transferred'")
         #expect(transferred == [before.account.id.description])
 
-        for _ in 1...2 { _ = try await fixture.session(consent, .token) }
+        for _ in 1...2 { _ = try await session(consent, at: service) }
         #expect(try await fixture.audited(.identityTransferred).count == 1)
         #expect(try await Self.run(.import, teams).progress.total == 0)
     }
@@ -271,23 +339,28 @@ import Testing
     }
 
     @Test func `of sign-ins at once one moves the identity, and all come to the account`() async throws {
-        let before = try await exported().before
+        let (teams, before) = try await exported()
+        let service = fixture.service(with: teams.endpoint)
         let consent = try await fixture.consent(.apple)
-        let accounts = try await concurrently(1...10) { _ in try await fixture.session(consent, .token).account.id }
+        let accounts = try await concurrently(1...10) { _ in try await session(consent, at: service).account.id }
         #expect(Set(accounts) == [before.account.id])
         #expect(try await fixture.audited(.identityTransferred).count == 1)
     }
 
-    @Test func `who links the subject of a new team has linked the old one already`() async throws {
-        let before = try await exported().before
+    @Test(arguments: [true, false])
+    func `who links the subject of a new team has linked the old one already`(isReloaded: Bool) async throws {
+        let (teams, before) = try await exported()
+        let service = isReloaded ? fixture.service(with: teams.endpoint) : fixture.service
         let consent = try await fixture.consent(.apple)
         let other = try await fixture.account(.google, "ada")
         try await expectFailure("identityAlreadyLinked") {
-            try await fixture.link(.apple, .init(token: consent.token), to: other)
+            try await service.linking.link(
+                .apple, .init(token: consent.token), to: try await fixture.opened(other), by: fixture.call)
         }
         // One person, one identity, where it was.
         #expect(try await fixture.count("identities WHERE provider = 'apple'") == 1)
-        #expect(try await fixture.session(consent, .token).account.id == before.account.id)
+        let after = try await session(consent, at: service)
+        #expect(after.account.id == before.account.id)
     }
 
     @Test func `a transfer_sub that leads nowhere is somebody unknown`() async throws {

@@ -145,15 +145,16 @@ struct LifeCycleFixture: ServiceFixture {
     }
 
     static func appleEndpoint(
-        _ provider: AppleProvider, of sandbox: Sandbox, team: String, keyID: String, key: P256PrivateKey,
-        clientIDs: [String] = [appleClient], fetcher: (any Fetcher)? = nil
+        _ provider: AppleProvider, of sandbox: Sandbox, realm: Realm = .main, team: String, keyID: String,
+        key: P256PrivateKey, clientIDs: [String] = [appleClient], fetcher: (any Fetcher)? = nil
     ) -> AppleTokenEndpoint {
         AppleTokenEndpoint(
             provider: provider,
             configuration: .init(
                 teams: [
                     .init(
-                        teamID: team, keyID: keyID, privateKey: key, clientIDs: clientIDs.map { ProviderClientID($0) })
+                        realm: realm, teamID: team, keyID: keyID, privateKey: key,
+                        clientIDs: clientIDs.map { ProviderClientID($0) })
                 ],
                 tokenURL: sandbox.appleTokenURL, revokeURL: sandbox.appleRevokeURL,
                 userMigrationURL: sandbox.appleUserMigrationURL),

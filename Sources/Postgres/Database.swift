@@ -103,6 +103,14 @@ package final class Database: PostgresSession {
         }
     }
 
+    /// Whether a pooler stands in between: the process that answers is not the one that the connection announced.
+    package func isPooled() async throws -> Bool {
+        try await transaction { transaction in
+            let pids = try await transaction.query("SELECT pg_backend_pid()", as: Int32.self)
+            return pids != [transaction.announcedPID]
+        }
+    }
+
     /// Refuses new requests with `closed`, waits for all earlier ones, transactions included, and closes the
     /// connections.
     package func shutdown() async {

@@ -25,6 +25,9 @@ package final class Transaction: PostgresSession {
         try await perform(Query.effect(sql, at: location))
     }
 
+    /// The server's process, as its connection announced it.
+    var announcedPID: Int32 { pool.announcedPID(of: lease) }
+
     /// Whether a statement, or COMMIT, failed because of another transaction.
     var hasSerializationFailure: Bool { serializationFailed.load(ordering: .relaxed) }
 

@@ -66,7 +66,7 @@ import Testing
                     findings = try await Self.examine(variables)
                 }
                 for check in [
-                    CheckName.configuration, .listeners, .database, .schema, .connections, .keyRing,
+                    CheckName.configuration, .listeners, .database, .schema, .connections, .pooler, .keyRing,
                     .appleSecret,
                     .appleKeys, .googleKeys, .appleEndpoints, .mail, .publicURL,
                 ] {

@@ -338,6 +338,12 @@ import Testing
         #expect(step(other, delivered: false, after: .seconds(9)) == .giveUp)
     }
 
+    @Test func `a prepared statement's name is of its text and types, and every process's`() {
+        let names = [[], [23], [25]].map { PreparedKey(text: "SELECT $1", types: $0).name }
+        #expect(Set(names).count == 3)
+        #expect(names[1] == "se59c6710f8b4ae5c_cc918b7b7a586add")
+    }
+
     @Test func `a server that keeps forgetting prepared statements is no longer asked to prepare`() {
         var prepared = PreparedStatements()
         let key = PreparedKey(text: "SELECT 1", types: [])

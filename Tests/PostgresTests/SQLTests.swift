@@ -1,7 +1,8 @@
 import Foundation
-import Postgres
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 @Suite(.fixture(Database.self)) struct SQLTests {
     var database: Database { .current }
@@ -72,6 +73,16 @@ import Testing
         for _ in 0..<3 { try await expect("SELECT n FROM t", is: 7, in: database) }
         try await database.execute("DEALLOCATE ALL")
         for _ in 0..<3 { try await expect("SELECT n FROM t", is: 7, in: database) }
+    }
+
+    /// As another connection of a pooler has left it on the server's process.
+    @Test(.fixture { try await ScratchDatabase.withFreshPool(.test(poolSize: 1), $0) })
+    func `a prepared statement that the server has is executed, and not prepared again`() async throws {
+        let key = PreparedKey(text: "SELECT 7", types: [])
+        try await database.execute("PREPARE \(unsafeSQL: key.name) AS SELECT 7")
+        for _ in 0..<3 { try await expect("SELECT 7", is: 7, in: database) }
+        try await expect(
+            "SELECT generic_plans + custom_plans FROM pg_prepared_statements WHERE from_sql", is: 1, in: database)
     }
 
     @Test(.noFixture(Database.self))

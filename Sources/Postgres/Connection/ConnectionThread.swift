@@ -21,7 +21,7 @@ struct ConnectionThread: Sendable {
             case .connect:
                 do throws(PostgresError) {
                     let pipeline = try connect()
-                    pool.connected(slot)
+                    pool.connected(slot, announcedPID: pipeline.connection.announcedPID)
                     let connectedAt = ContinuousClock.now
                     switch serve(pipeline) {
                     case .closed: return

@@ -109,6 +109,9 @@ struct LibpqConnection: ~Copyable {
     var socket: Int32 { unsafe PQsocket(handle) }
     var isBroken: Bool { unsafe PQstatus(handle) == CONNECTION_BAD }
 
+    /// The server's process, as it was announced; whatever stands in between announces a number of its own.
+    var announcedPID: Int32 { unsafe PQbackendPID(handle) }
+
     /// libpq's last message: about the connection, not about a value.
     var lastMessage: String {
         guard let text = unsafe PQerrorMessage(handle) else { return "" }

@@ -187,13 +187,14 @@ struct Pipeline: ~Copyable {
             let error = result.error(statement.operation, at: statement.location)
             if result.isFatal { throw lost(.connectionLost, error.message, sqlState: error.sqlState) }
             inFlight[index].failure = inFlight[index].failure ?? error
-            inFlight[index].isStale = result.isStalePreparation
+            let preparation = result.preparation
+            inFlight[index].isStale = preparation != nil
             switch step {
             case .begin: inFlight[index].hasFailedToBegin = true
-            case .prepare(let key, _): prepared.forget(key)
-            case .setting, .run: break
+            case .prepare(let key, let name): prepared.refuse(key, name, preparation)
+            case .run: if let preparation, let key = inFlight[index].key { prepared.forget(key, preparation) }
+            case .setting: break
             }
-            if result.isStalePreparation, let key = inFlight[index].key { prepared.forget(key) }
         case .pipelineAborted: break
         case .pipelineSync, .unsupported: throw lost(.protocolViolation, "COPY is not supported")
         }

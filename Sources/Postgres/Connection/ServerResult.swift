@@ -85,12 +85,24 @@ final class ServerResult {
     /// Whether the server ends the connection after this error.
     var isFatal: Bool { severity == "FATAL" || severity == "PANIC" }
 
-    /// Whether the plan or the name of a prepared statement is no longer valid: a migration changed a result type, or a
-    /// pooler on the way dropped the statement. Nothing was done.
-    var isStalePreparation: Bool {
-        let state = sqlState
-        return state == "26000"
-            || state == "0A000" && field(countersign_diag_source_function) == "RevalidateCachedQuery"
+    /// Why a prepared statement was refused. Nothing was done.
+    enum Preparation {
+        /// The server has none of the name: a pooler on the way dropped it, or came to another process.
+        case missing
+        /// It has one of the name.
+        case present
+        /// A migration changed the type of its result.
+        case outdated
+    }
+
+    /// What an error says of a prepared statement; nil for any other error.
+    var preparation: Preparation? {
+        switch sqlState {
+        case "26000": .missing
+        case "42P05": .present
+        case "0A000" where field(countersign_diag_source_function) == "RevalidateCachedQuery": .outdated
+        default: nil
+        }
     }
 
     func error(_ operation: PostgresError.Operation, at location: CodeLocation) -> PostgresError {

@@ -11,6 +11,8 @@ final class Pool: Sendable {
     private struct State {
         var machine: PoolStateMachine
         var openThreads: Int
+        /// The server's process, by slot, as its connection announced it.
+        var announcedPIDs: [Int32]
         var closing: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -29,7 +31,9 @@ final class Pool: Sendable {
         self.configuration = configuration
         self.logger = logger
         signals = machine.slots.map { _ in WakeSignal() }
-        state = Mutex(State(machine: machine, openThreads: machine.slots.count))
+        let count = machine.slots.count
+        state = Mutex(
+            State(machine: machine, openThreads: count, announcedPIDs: Array(repeating: 0, count: count)))
     }
 
     func start() {
@@ -129,9 +133,15 @@ final class Pool: Sendable {
         return command
     }
 
-    func connected(_ slot: Int) {
-        update { $0.machine.connected(slot) }
+    func connected(_ slot: Int, announcedPID: Int32) {
+        update { state in
+            state.announcedPIDs[slot] = announcedPID
+            return state.machine.connected(slot)
+        }
     }
+
+    /// The server's process, as the lease's connection announced it.
+    func announcedPID(of lease: Lease) -> Int32 { state.withLock { $0.announcedPIDs[lease.slot] } }
 
     /// Whether an attempt to connect still makes sense.
     var isWanted: Bool { state.withLock { !($0.machine.isClosing && $0.machine.isIdle) } }

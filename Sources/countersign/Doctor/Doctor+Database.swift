@@ -57,7 +57,7 @@ extension Doctor {
             return .failure(.database, sentence(error), advice: "see postgres.url, the server, and the way to it")
         }
         var findings = [version(server)] + transport(server) + durability(server.durability)
-        findings += [connections(server), time(server)]
+        findings += [connections(server), await pooler(before: database), time(server)]
         let schema = await schema(migrator)
         findings += schema
         guard schema.allSatisfy({ $0.status != .failure }) else { return findings }
@@ -138,6 +138,25 @@ extension Doctor {
                 advice: "two processes have no room: raise \(setter), or lower postgres.poolSize")
         }
         return .ok(.connections, detail + ", enough for \(free / pool) processes")
+    }
+
+    private func pooler(before database: Database) async -> Finding {
+        do {
+            guard try await database.isPooled() else {
+                return .ok(.pooler, "each connection is one to a process of the server")
+            }
+            guard configuration.database.preparedStatements else {
+                return .ok(.pooler, "a pooler stands in between, and postgres.preparedStatements is false")
+            }
+            return .warning(
+                .pooler, "a pooler stands in between, and postgres.preparedStatements is true: requests fail",
+                advice: """
+                    set it to false (docs/operations/pgbouncer.md), unless the pooler keeps a connection of its own for \
+                    each of ours, or knows of prepared statements
+                    """)
+        } catch {
+            return .warning(.pooler, sentence(error), advice: "see postgres.url, the server, and the way to it")
+        }
     }
 
     private func time(_ server: DatabaseServer) -> Finding {

@@ -87,6 +87,7 @@ enum CheckName: String, CaseIterable, Sendable {
     case auditSeals
     case durability
     case connections
+    case pooler
     case clock
     case keyRing
     case passwords

@@ -66,6 +66,11 @@ struct Composition {
         try await Migrator(database: database, logger: logger).requireServableSchema()
         openLog()
         for gap in durability.warnings { logger.warning("\(gap)") }
+        if configuration.database.preparedStatements, (try? await database.isPooled()) == true {
+            logger.warning(
+                "prepared statements behind a pooler",
+                metadata: ["key": "\(Settings.Postgres.preparedStatements.name)"])
+        }
         guard addresses.public.limits.connections < ServerLimits().connections else { return }
         logger.warning(
             "few file descriptors",

@@ -153,6 +153,41 @@ extension Neighbours {
             }
         }
 
+        /// With `postgres.preparedStatements` forgotten.
+        @Test func `behind PgBouncer a prepared statement is executed by none that is another`() async throws {
+            try await pooler { _, pooled, _ in
+                try await pooled.withPool(.test(poolSize: 8)) { database in
+                    let found = try await concurrently(0..<2000) { index in
+                        try await database.query("SELECT \(unsafeSQL: "\(index % 20)")", as: Int.self)
+                    }
+                    #expect(found == (0..<2000).map { [$0 % 20] })
+                }
+            }
+        }
+
+        @Test func `behind PgBouncer prepared statements are a warning of the doctor and of the start`() async throws {
+            try await pooler { _, pooled, direct in
+                let settings = [
+                    "postgres.url": pooled.url, "postgres.migrationUrl": direct.url,
+                    "apple.keysUrl": "http://127.0.0.1:1/", "google.keysUrl": "http://127.0.0.1:1/",
+                ]
+                let start = try Countersign.begin(["serve", "--migrate"], settings)
+                try await eventually("the warning") { start.log.contains("prepared statements behind a pooler") }
+                start.send(SIGTERM)
+                _ = await start.end()
+
+                func found(_ value: String) async throws -> [Substring] {
+                    let settings = settings.merging(["postgres.preparedStatements": value]) { $1 }
+                    let ending = try await Countersign.run(["doctor"], settings)
+                    return ending.output.split(separator: "\n").filter { $0.contains(" pooler: ") }
+                }
+                let forgotten = try await found("true")
+                #expect(forgotten.count == 1 && forgotten[0].hasPrefix("warning pooler: a pooler stands in between"))
+                let known = try await found("false")
+                #expect(known.count == 1 && known[0].hasPrefix("ok      pooler: a pooler stands in between"))
+            }
+        }
+
         private static func isUp(_ world: World) async throws -> Bool? {
             let lines = try await world.service.privateGet("/metrics").text.split(separator: "\n")
             return lines.first { $0.hasPrefix("countersign_postgres_up ") }.map { $0.hasSuffix(" 1") }

@@ -91,6 +91,19 @@ import Testing
         #expect(try await trail.verify().code == 0)
     }
 
+    /// An operator's ring keeps lines that the service has no more.
+    @Test func `what is pending is sealed under the line of the head, whichever is the first`() async throws {
+        try await trail.begin()
+        try await trail.record(2, at: "now()")
+        try trail.write(keys: ("k0", 9), ("k1", 1))
+        #expect(try await trail.sealed().code == 0)
+        #expect(try await trail.seals() > 1)
+        let keys = try await trail.scratch.texts("SELECT key_id FROM audit_seals UNION SELECT key_id FROM audit_head")
+        #expect(keys == ["k1"])
+        try trail.write(keys: ("k1", 1))
+        #expect(try await trail.verify().code == 0)
+    }
+
     @Test func `a trail with columns of a later release is left to that one`() async throws {
         _ = try await trail.sealed()
         try await trail.scratch.execute("ALTER TABLE audit_events ADD COLUMN colour text, ADD COLUMN shape text")

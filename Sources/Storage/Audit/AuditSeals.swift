@@ -115,8 +115,9 @@ package struct AuditSeals: Sendable {
 
     /// Seals the final rows, up to as many as a seal can cover.
     ///
-    /// - Parameter mayBegin: whether the first seal of a trail is made.
-    package func seal(by call: Call, mayBegin: Bool = true) async throws -> SealingOutcome {
+    /// - Parameter isOfService: whether the key ring is the service's, whose first line writes. By that of a command no
+    ///   trail is begun, and the line of the head goes on, which every process has that can seal.
+    package func seal(by call: Call, isOfService: Bool = true) async throws -> SealingOutcome {
         try await database.change(by: call) { change in
             // Held until the commit, so the next sealer sees this seal.
             let locks = try await change.query(
@@ -144,13 +145,14 @@ package struct AuditSeals: Sendable {
                 WHERE (chain, transaction_id) < (\(chain), pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
                 ORDER BY \(AuditPosition.columns), created_at
                 """, as: AuditRow.init)
-            guard last != nil || mayBegin else {
+            guard last != nil || isOfService else {
                 let overdue = call.now.advanced(bySeconds: -AuditVerification.tolerance)
                 return rows.contains { $0.createdAt < overdue } ? .halted(.sealsGone) : .sealed(0)
             }
             // Reading the rows has locked the table, so no column is added between this check and the commit.
             if !rows.isEmpty, let halt = try await AuditSeals.columnsUnknown(in: change) { return .halted(halt) }
-            try await seal(rows, after: last, in: change)
+            let key = isOfService ? nil : head.flatMap { keyRing.subkey($0.keyID, for: .audit) }
+            try await seal(rows, after: last, under: key ?? keyRing.current(for: .audit), in: change)
             return .sealed(rows.count)
         }
     }
@@ -163,7 +165,7 @@ package struct AuditSeals: Sendable {
         // By then a process of the service has had its turn that has just started, or rows that are final only now.
         let deadline = ContinuousClock.now + .seconds(3)
         while true {
-            switch try await seal(by: call, mayBegin: false) {
+            switch try await seal(by: call, isOfService: false) {
             case .sealed(let count) where count < AuditSeal.limit: return nil
             case .sealed: continue
             case .busy: try await Task.sleep(for: .milliseconds(50))
@@ -202,9 +204,10 @@ package struct AuditSeals: Sendable {
         }
     }
 
-    private func seal(_ rows: [AuditRow], after last: StoredAuditSeal?, in change: Change) async throws {
+    private func seal(
+        _ rows: [AuditRow], after last: StoredAuditSeal?, under key: KeyRing.Subkey, in change: Change
+    ) async throws {
         guard let position = rows.last?.position else { return }
-        let key = keyRing.current(for: .audit)
         let seal = AuditSeal(
             number: (last?.seal.number ?? 0) + 1, position: position, rowCount: Int64(rows.count),
             totalCount: (last?.seal.totalCount ?? 0) + Int64(rows.count), keyID: key.keyID, createdAt: change.call.now,

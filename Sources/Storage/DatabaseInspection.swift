@@ -118,6 +118,42 @@ extension DatabaseInspection {
         ).map(ConnectionLimit.init)[0]
     }
 
+    /// The realms that a provider's identities are in: a look-up in the index for each, however many identities there are.
+    package func realms(of provider: Provider) async throws(PostgresError) -> [Realm] {
+        try await database.query(
+            """
+            WITH RECURSIVE found AS (
+                (SELECT i.realm FROM identities i WHERE i.provider = \(provider.rawValue) ORDER BY i.realm LIMIT 1)
+                UNION ALL
+                SELECT (
+                    SELECT i.realm
+                    FROM identities i
+                    WHERE i.provider = \(provider.rawValue) AND i.realm > f.realm
+                    ORDER BY i.realm
+                    LIMIT 1)
+                FROM found f
+                WHERE f.realm IS NOT NULL
+            )
+            SELECT realm FROM found WHERE realm IS NOT NULL
+            """, as: Realm.self)
+    }
+
+    /// The number of a provider's identities in a realm, as far as it is counted.
+    package func identityCount(
+        of provider: Provider, in realm: Realm, upTo limit: Int
+    ) async throws(PostgresError) -> Int {
+        let counts = try await database.query(
+            """
+            SELECT count(*)
+            FROM (
+                SELECT FROM identities
+                WHERE provider = \(provider.rawValue) AND realm = \(realm.text)
+                LIMIT \(limit)
+            ) AS counted
+            """, as: Int.self)
+        return counts.first ?? 0
+    }
+
     package func connections() async throws(PostgresError) -> [ServiceConnections] {
         try await database.query(
             """

@@ -67,7 +67,7 @@ import Testing
                 }
                 for check in [
                     CheckName.configuration, .listeners, .database, .schema, .connections, .pooler, .keyRing,
-                    .appleSecret,
+                    .appleTeams, .appleSecret,
                     .appleKeys, .googleKeys, .appleEndpoints, .mail, .publicURL,
                 ] {
                     let found = findings.filter { $0.check == check }
@@ -109,6 +109,34 @@ import Testing
             #expect(found(.googleEvents).map(\.status) == [.warning])
             // Nothing runs on that port.
             #expect(found(.publicURL).map(\.status) == [.warning])
+        }
+    }
+
+    @Test func `a team that has people and no name is a warning, with their number`() async throws {
+        try await Self.run { scratch, _, variables in
+            try await scratch.execute(
+                """
+                WITH a AS (
+                    INSERT INTO accounts (account_id, created_at)
+                    SELECT gen_random_uuid(), now() FROM generate_series(1, 5)
+                    RETURNING account_id
+                )
+                INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+                SELECT account_id, account_id, CASE row_number() OVER () WHEN 1 THEN 'google' ELSE 'apple' END,
+                    CASE row_number() OVER () WHEN 1 THEN 'none' WHEN 2 THEN 'main' WHEN 3 THEN 'beta' ELSE 'old' END,
+                    account_id::text, now()
+                FROM a
+                """)
+            var variables = variables
+            variables["COUNTERSIGN_APPLE_TEAMS"] = "main,new"
+            variables["COUNTERSIGN_APPLE_TEAM_NEW_CLIENT_IDS"] = "com.example.new"
+            let found = try await Doctor.with(variables) { await $0.appleTeams() }
+            #expect(found.map(\.status) == [.warning, .warning])
+            #expect(
+                found.map(\.detail) == [
+                    "apple.teams has no team beta, and its people are unknown; their identities: 1",
+                    "apple.teams has no team old, and its people are unknown; their identities: 2",
+                ])
         }
     }
 

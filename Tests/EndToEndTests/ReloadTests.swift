@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -128,6 +129,34 @@ import Testing
             #expect(try await service.signIn(.apple, world.authorize("zoe").codeAlone).status == 503)
             try await world.sandbox.registerAppleKey(team: World.appleTeam, keyID: World.appleKeyID, key)
             #expect(try await service.signIn(.apple, world.authorize("zoe").codeAlone).status == 200)
+        }
+    }
+
+    @Test func `a team that has people and is left out is a warning, of the reload and of each start`() async throws {
+        let files = try ReloadedFiles()
+        try await World.run(files.settings) { world in
+            let service = world.service
+            #expect(try await world.newAccount("kim").status == 201)
+            let alone = files.yaml
+            files.yaml += files.team("beta")
+            try files.write()
+            let added = try await Self.reload(service, "adopted")
+            #expect(!added.contains("Apple team"))
+
+            try await world.scratch.execute("UPDATE identities SET realm = 'beta' WHERE provider = 'apple'")
+            let warning = #""message":"people's Apple team is not configured","key":"apple.teams","team":"beta""#
+            files.yaml = alone
+            try files.write()
+            try await Self.reload(service, "adopted", warning)
+            files.yaml.replace("level: notice", with: "level: info")
+            try files.write()
+            let later = try await Self.reload(service, "adopted")
+            #expect(!later.contains("Apple team"))
+
+            try await World.serve(world.scratch, world.sandbox, files.settings) { other in
+                try await eventually("the warning") { other.service.log.contains(warning) }
+                #expect(!other.service.log.contains("behind a pooler"))
+            }
         }
     }
 

@@ -72,7 +72,7 @@ enum Settings {
             reloads: true,
             """
             Apple developer teams, or environments. A person's `sub` is per team, so each team's identities are kept \
-            apart under its name: don't rename one. `main` uses the short keys (`apple.clientIds`), others those of \
+            apart under its name: don't rename one, nor leave one out that has people. `main` uses the short keys (`apple.clientIds`), others those of \
             `apple.team.NAME`
             """)
         static let redirectURIs = Setting(

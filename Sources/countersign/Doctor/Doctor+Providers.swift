@@ -2,9 +2,32 @@ import Accounts
 import Curl
 import JOSE
 import Providers
+import Storage
 
 /// The checks of Apple and Google: secrets, keys, endpoints, events.
 extension Doctor {
+    /// So many identities of a team are counted: the check has to end.
+    private static let mostCounted = 100_000
+
+    /// Looks for people whose team is under no name, or under another one.
+    @Sendable func appleTeams() async -> [Finding] {
+        await withSchema(.appleTeams, "couldn't be compared with people's identities") { database in
+            let inspection = DatabaseInspection(database: database)
+            let names = configuration.reloadable.apple?.teams.map(\.name) ?? []
+            var findings: [Finding] = []
+            for realm in try await inspection.realms(of: .apple) where !names.contains(realm.text) {
+                let count = try await inspection.identityCount(of: .apple, in: realm, upTo: Self.mostCounted)
+                let words = count < Self.mostCounted ? "\(count)" : "\(count) or more"
+                findings.append(
+                    .warning(
+                        .appleTeams,
+                        "apple.teams has no team \(realm), and its people are unknown; their identities: \(words)",
+                        advice: "give the team this name: Apple's subjects are kept under it"))
+            }
+            return findings.isEmpty ? [.ok(.appleTeams, "the teams of all identities are configured")] : findings
+        }
+    }
+
     /// Signs a client secret for each team, and verifies it as Apple will.
     @Sendable func appleSecret() async -> [Finding] {
         guard let apple = configuration.reloadable.apple else { return [] }

@@ -52,6 +52,7 @@ struct Doctor: Sendable {
             Check(name: .keyRing, timeoutStatus: .warning, find: keyRing),
             Check(name: .passwords, timeoutStatus: .warning, find: passwords),
             Check(name: .consoleStaff, timeoutStatus: .warning, find: consoleStaff),
+            Check(name: .appleTeams, timeoutStatus: .warning, find: appleTeams),
             Check(name: .appleSecret, find: appleSecret), Check(name: .appleKeys, find: appleKeys),
             Check(name: .googleKeys, find: googleKeys), Check(name: .appleEndpoints, find: appleEndpoints),
             Check(name: .googleEndpoints, find: googleEndpoints), Check(name: .googleEvents, find: googleEvents),

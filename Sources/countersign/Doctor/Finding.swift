@@ -92,6 +92,7 @@ enum CheckName: String, CaseIterable, Sendable {
     case keyRing
     case passwords
     case consoleStaff
+    case appleTeams
     case appleSecret
     case appleKeys
     case googleKeys

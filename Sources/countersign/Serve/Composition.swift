@@ -71,6 +71,8 @@ struct Composition {
                 "prepared statements behind a pooler",
                 metadata: ["key": "\(Settings.Postgres.preparedStatements.name)"])
         }
+        let teams = configuration.reloadable.apple?.teams.map(\.name) ?? []
+        logger.warn(ofUnnamed: await DatabaseInspection(database: database).appleTeams(besides: teams))
         guard addresses.public.limits.connections < ServerLimits().connections else { return }
         logger.warning(
             "few file descriptors",
@@ -129,6 +131,7 @@ struct Composition {
             useCases.value = fresh
             publicRoutes.value = fresh.publicRoutes
         }
+        reload.unnamedTeams = { await DatabaseInspection(database: database).appleTeams(besides: $0) }
         reload.takenNames = { staff in try await administration.keyNames(among: staff) }
         let console = ConsoleAPI(
             administration: administration, inspection: ServiceInspection(database: storage, clock: clock),

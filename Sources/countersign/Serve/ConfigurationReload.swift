@@ -24,6 +24,8 @@ struct ConfigurationReload: Service, CustomStringConvertible {
     var adopt: @Sendable (ReloadableConfiguration) -> Void = { _ in }
     /// The names of the staff that admin keys have.
     var takenNames: @Sendable (ConsoleStaff) async throws -> [String] = { _ in [] }
+    /// The teams at Apple that have people, but for those of these names.
+    var unnamedTeams: @Sendable ([String]) async -> [String] = { _ in [] }
 
     /// Its name in the log. The default description would show what it holds.
     var description: String { "configuration reload" }
@@ -53,6 +55,7 @@ struct ConfigurationReload: Service, CustomStringConvertible {
                     ])
                 return .refused
             }
+            let left = await teamsLeft(by: reloaded.running.section.apple, since: running.section.apple)
             let warnedOf = start.section.with(running.section).warnings
             running = reloaded.running
             adopt(running.section)
@@ -62,6 +65,7 @@ struct ConfigurationReload: Service, CustomStringConvertible {
             for warning in start.section.with(running.section).warnings where !warnedOf.contains(warning) {
                 warning.log(to: logger)
             }
+            logger.warn(ofUnnamed: left)
             logChanges(of: reloaded)
             logLevel.value = level
             return .adopted
@@ -86,6 +90,14 @@ struct ConfigurationReload: Service, CustomStringConvertible {
         let added = people.filter { older.google?.staff.person(named: $0.name) == nil }
         guard !added.isEmpty else { return [] }
         return (try? await takenNames(ConsoleStaff(added))) ?? []
+    }
+
+    /// The teams that have people, and a name no more.
+    private func teamsLeft(by newer: AppleConfiguration?, since older: AppleConfiguration?) async -> [String] {
+        let names = newer?.teams.map(\.name) ?? []
+        let removed = (older?.teams ?? []).map(\.name).filter { !names.contains($0) }
+        guard !removed.isEmpty else { return [] }
+        return await unnamedTeams(names).filter { removed.contains($0) }
     }
 
     private func logChanges(of reloaded: ReloadedConfiguration) {

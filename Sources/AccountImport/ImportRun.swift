@@ -40,11 +40,13 @@ package struct ImportRun: Sendable {
     /// - Parameters:
     ///   - rows: makes the source, which is read from one task alone.
     ///   - report: takes the results of a batch in their order, and the number of the first of them, from 1.
+    /// - Throws: `OtherImportSource` before anything is read.
     package func run(
         _ rows: @escaping @Sendable () async throws -> any ImportSource,
         report: @escaping @Sendable (_ results: [ImportResult], _ first: Int) async throws -> Void
     ) async throws -> Ending {
         if isRehearsal {
+            try await store.requireSource(source, of: name)
             return try await store.rehearse { rehearsal in
                 let call = clock.call(by: origin)
                 let run = try await store.find(name) ?? .rehearsed(at: call.now)
@@ -54,6 +56,7 @@ package struct ImportRun: Sendable {
             }
         }
         let ending = try await store.alone(name) { lock in
+            try await store.requireSource(source, of: name)
             let degree = rules.verified == .proven ? "; verified means proven" : ""
             let run = try await store.begin(name, source: source, by: clock.call(by: origin))
             let counts = Counted()

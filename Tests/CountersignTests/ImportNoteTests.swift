@@ -131,6 +131,31 @@ import Testing
         #expect(try await scratch.count("SELECT count(*) FROM accounts WHERE status = 'disabled'") == 0)
     }
 
+    /// Two systems number their people.
+    @Test func `rows of another source are not said to be in, and one of another kind ends with 2`() async throws {
+        func rows(_ name: String) -> String {
+            ["1", "2"].map { #"{"externalId":"\#($0)","email":"\#(name)\#($0)@example.com"}"# }.joined(separator: "\n")
+        }
+        let words = ["ndjson", "-", "--id", "shop"]
+        let first = try await ImportCommandTests.run(words, scratch, input: rows("kim")).ended()
+        #expect(first.errors.contains("all are in"), "\(first.errors)")
+        let again = try await ImportCommandTests.run(words, scratch, input: rows("kim")).ended()
+        #expect(again.errors.contains("all are in"), "\(again.errors)")
+        let other = try await ImportCommandTests.run(words, scratch, input: rows("lee")).ended()
+        #expect(
+            other.errors.contains("other people, who are not in") && !other.errors.contains("all are in"),
+            "\(other.errors)")
+
+        let before = try await scratch.texts("SELECT imports::text FROM imports")
+        for flags in [[], ["--dry-run"]] {
+            let run = try await ImportCommandTests.run(
+                ["cognito", "-", "--id", "shop"] + flags, scratch, input: #"{"Users":[]}"#
+            ).ended(2)
+            #expect(run.errors.contains("the import shop came from ndjson, and this is cognito"), "\(run.errors)")
+        }
+        #expect(try await scratch.texts("SELECT imports::text FROM imports") == before)
+    }
+
     @Test func `a row that came before says when its identities and its account's are not the same, here or there`()
         async throws
     {

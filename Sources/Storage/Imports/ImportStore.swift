@@ -41,6 +41,12 @@ package struct ImportSuperseded: Error, CustomStringConvertible {
     package var description: String { "Another run of this import has begun, or it was undone: this one ends." }
 }
 
+/// The import of this name came from another kind of source, whose ids are of other people.
+package struct OtherImportSource: Error {
+    /// The word for that kind.
+    package let source: String
+}
+
 /// `imports`: what was brought in from other systems, by name.
 package struct ImportStore: Sendable {
     let database: Database
@@ -66,6 +72,13 @@ package struct ImportStore: Sendable {
     }
 
     static func lockKey(_ name: SQL) -> SQL { "hashtextextended('countersign import ' || \(name), 0)" }
+
+    /// - Throws: ``OtherImportSource``. Rows that are known by their id alone would count as those that came before.
+    package func requireSource(_ source: String, of name: ImportName) async throws {
+        let sources = try await database.query(
+            "SELECT source FROM imports WHERE name = \(name.text)", as: String.self)
+        if let first = sources.first, first != source { throw OtherImportSource(source: first) }
+    }
 
     /// Begins a run: makes the import of this name if there is none. What is recorded of a run is its end, once: if it is
     /// killed, by what comes after it.

@@ -114,6 +114,12 @@ struct ImportRunCommand: AsyncParsableCommand {
                 } report: {
                     try await output.write($0, from: $1)
                 }
+            } catch let other as OtherImportSource {
+                throw UsageFault(
+                    sentence: """
+                        the import \(name) came from \(other.source), and this is \(source.rawValue): name another one by \
+                        --id, as an id counts only once within an import
+                        """)
             } catch {
                 // Whole batches before it stay, and are in the report.
                 try await output.finish()
@@ -163,6 +169,13 @@ struct ImportRunCommand: AsyncParsableCommand {
                 some are not in: the report says which and why. Who is in conflict is here already, or stands twice in \
                 the source; with the note holder_claimed or row_claimed it may be another person. Put right the others \
                 there, and run it again
+                """)
+        case .done where counts.has(.differs(.email)) || counts.has(.differs(.identities)):
+            printNotice(
+                """
+                the id of each row is in, but some rows have another address or other identities than the account here (note \
+                differs): of people who have changed them since or, where the rows are another system's, of other people, \
+                who are not in: bring those in under another --id
                 """)
         case .done:
             printNotice("all are in; `countersign import undo \(name)` takes back what is untouched")

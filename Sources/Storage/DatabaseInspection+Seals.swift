@@ -7,13 +7,20 @@ package struct SealedSample: Sendable {
     package enum Kind: String, Sendable {
         case grants = "refresh tokens of providers"
         case signingKeys = "signing keys"
+        /// Without which an import is neither run again nor undone.
+        case imports = "keys of imports"
         /// Read by `countersign audit verify` alone.
         case auditSeals = "audit seals"
         /// Where the sealer continues.
         case auditHead = "the audit trail's head"
 
         /// Whether it may be sealed again under another key: the values of the audit trail never change.
-        package var canBeResealed: Bool { self == .grants || self == .signingKeys }
+        package var canBeResealed: Bool {
+            switch self {
+            case .grants, .signingKeys, .imports: true
+            case .auditSeals, .auditHead: false
+            }
+        }
     }
 
     package enum State: Sendable {
@@ -36,8 +43,8 @@ extension DatabaseInspection {
     /// The number of rows that are read from either end of a table.
     private static let sampleSize = 1000
 
-    /// One sample for each kind and key. The cost doesn't grow with the database: all signing keys are read, of which
-    /// there are few, and of grants and audit seals the newest and the oldest.
+    /// One sample for each kind and key. The cost doesn't grow with the database: all signing keys and imports are read, of
+    /// which there are few, and of grants and audit seals the newest and the oldest.
     package func sealed(under keyRing: KeyRing) async throws -> [SealedSample] {
         let grants = try await grants(under: keyRing)
         let signingKeys = try await SigningKeyStore(database: database).keys().map { key in
@@ -45,7 +52,14 @@ extension DatabaseInspection {
                 .signingKeys, key.sealedPrivateKey, row: key.keyID, for: .signing,
                 at: StoredSigningKey.location(keyID: key.keyID), keyRing)
         }
-        return try await (grants + signingKeys).onePerKey + auditTrail(under: keyRing)
+        let imports = try await database.query(
+            "SELECT import_id, sealed_key FROM imports ORDER BY import_id DESC LIMIT \(Self.sampleSize)",
+            as: ImportID.self, [UInt8].self
+        ).map { id, sealed in
+            SealedSample(
+                .imports, sealed, row: id.description, for: .imports, at: ImportStore.location(id), keyRing)
+        }
+        return try await (grants + signingKeys + imports).onePerKey + auditTrail(under: keyRing)
     }
 
     /// Whether the first line of the ring has other bytes than the line of its id that the processes write grants under:

@@ -141,7 +141,7 @@ import Testing
     }
 
     /// A key ring of these lines, each of 32 bytes with that value.
-    private static func ring(_ lines: KeyValuePairs<String, UInt8>) -> String {
+    static func ring(_ lines: KeyValuePairs<String, UInt8>) -> String {
         lines.map { "\($0) \(Data(repeating: $1, count: 32).base64EncodedString())\n" }.joined()
     }
 
@@ -156,7 +156,7 @@ import Testing
     }
 
     /// A signing key and a provider's refresh token.
-    private static func seal(_ scratch: ScratchDatabase, _ keyRing: KeyRing) async throws {
+    static func seal(_ scratch: ScratchDatabase, _ keyRing: KeyRing) async throws {
         let id = GrantID(now: SystemClock().now())
         let token = try keyRing.seal(
             Array("token".utf8), for: .grants,

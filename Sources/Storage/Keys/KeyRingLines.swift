@@ -59,6 +59,24 @@ package struct KeyRingLines: Sendable {
             """)
     }
 
+    /// A line that processes write under, and have since the first one of this ring was last theirs; `nil` where that is
+    /// theirs, or none has been noted.
+    package func otherFirstLine() async throws(PostgresError) -> String? {
+        let first = keyRing.current(for: .refresh).keyID
+        return try await database.query(
+            """
+            SELECT l.key_id
+            FROM keyring_lines l
+            WHERE l.key_id <> \(first) AND NOT EXISTS (
+                SELECT FROM keyring_lines own
+                WHERE own.key_id = \(first)
+                    AND own.written_at >= l.written_at - make_interval(secs => \(Double(KeyRingLines.margin))))
+            ORDER BY l.written_at DESC
+            LIMIT 1
+            """, as: String.self
+        ).first
+    }
+
     /// The uses of every line but the first.
     package func otherUses(by call: Call) async throws(PostgresError) -> [Use] {
         var uses: [Use] = []

@@ -118,12 +118,27 @@ private func withImportRecords<Result: Sendable>(
 }
 
 /// Runs the body with the imports of the database.
+///
+/// - Parameter mayBegin: whether an import may be made, whose key is sealed under the first line of the ring.
+/// - Throws: `UsageFault` where that is to be, and the line is not the service's: no later ring would open it.
 func withImports<Result: Sendable>(
-    _ options: ConfigurationOptions, _ body: (ImportStore) async throws -> Result
+    _ options: ConfigurationOptions, mayBegin: Bool = false, _ body: (ImportStore) async throws -> Result
 ) async throws -> Result {
     let keyRing = try options.sources().load(KeyRing.init)
     return try await withDatabase(options, statementTimeout: .seconds(60)) { database in
-        try await body(ImportStore(database: database, keyRing: keyRing))
+        if mayBegin {
+            let isForeign = try await DatabaseInspection(database: database).isFirstLineForeign(in: keyRing)
+            let other = try await KeyRingLines(database: database, keyRing: keyRing).otherFirstLine()
+            guard !isForeign, other == nil else {
+                let advice = other.map { ", which writes under \($0)" } ?? ""
+                throw UsageFault(
+                    sentence: """
+                        the first line of the key ring, \(keyRing.current(for: .imports).keyID), is not that of the \
+                        service\(advice): give its ring, or start it with this one first
+                        """)
+            }
+        }
+        return try await body(ImportStore(database: database, keyRing: keyRing))
     }
 }
 

@@ -90,7 +90,7 @@ struct ImportRunCommand: AsyncParsableCommand {
         let output = ReportedRun(report == "-" ? nil : report, isRehearsal: dryRun)
         guard let name = name ?? ImportName(source.rawValue) else { throw ValidationError("--id names no import") }
         let aliases = ProviderAliases(aliases.map { ($0.alias, $0.provider) })
-        let ending = try await withImports(options) { store in
+        let ending = try await withImports(options, mayBegin: true) { store in
             let run = ImportRun(
                 name: name, source: source.rawValue, rules: rules, isRehearsal: dryRun, store: store,
                 clock: SystemClock(), origin: .thisOperator

@@ -24,6 +24,11 @@ extension Doctor {
 
     private func fault(of sample: SealedSample) -> Finding? {
         let (id, kind) = (sample.keyID, sample.kind.rawValue)
+        // Only commands read the keys of imports.
+        func found(_ detail: String, advice: String) -> Finding {
+            Finding(
+                check: .keyRing, status: sample.kind == .imports ? .warning : .failure, detail: detail, advice: advice)
+        }
         switch sample.state {
         case .known:
             return nil
@@ -32,16 +37,16 @@ extension Doctor {
                 .keyRing, "lacks the key \(id), under which there are \(kind)",
                 advice: "keep the line in the ring that `audit verify` is given")
         case .unknown:
-            return .failure(
-                .keyRing, "lacks the key \(id), under which there are \(kind)",
+            return found(
+                "lacks the key \(id), under which there are \(kind)",
                 advice: "put the line \(id) back, after the first")
         case .foreign:
-            return .failure(
-                .keyRing, "the line \(id) is not the one that sealed \(kind), \(sample.row) among them",
+            return found(
+                "the line \(id) is not the one that sealed \(kind), \(sample.row) among them",
                 advice: "put the line that did in its place; if others of \(id) open, that row was changed")
         case .malformed:
-            return .failure(
-                .keyRing, "\(kind): \(sample.row) is sealed in no form that this version knows",
+            return found(
+                "\(kind): \(sample.row) is sealed in no form that this version knows",
                 advice: "use the release that wrote it, or restore the row")
         }
     }

@@ -154,7 +154,7 @@ extension RateLimiter {
         let shared = Subject.everybody(address.text)
         guard isNew else {
             for subject in [own, shared].compactMap(\.self) {
-                _ = try await wait(.mailPerAddress, of: subject, uses: 0)
+                _ = try await wait(.mailPerAddress, of: subject, isRehearsal: true)
             }
             return try await request(nil)
         }

@@ -81,14 +81,16 @@ struct RateLimiter: Sendable {
         }
     }
 
-    /// Counts one use, or the number of `uses`.
+    /// Counts one use.
     ///
+    /// - Parameter isRehearsal: whether none is counted, by the same work.
     /// - Returns: `nil`, or the seconds after which there is something left again.
-    func wait(_ kind: LimitKind, of subject: Subject, uses: Int = 1) async throws(SignInFailure) -> Int64? {
+    func wait(_ kind: LimitKind, of subject: Subject, isRehearsal: Bool = false) async throws(SignInFailure) -> Int64? {
         guard let (count, seconds) = allowance(kind, subject) else { return nil }
         let key = try key(kind, subject, seconds: seconds)
         return try await stored {
-            try await store.draw(key, uses, count: count, seconds: seconds, by: clock.call(by: .service))
+            try await store.draw(
+                key, isRehearsal: isRehearsal, count: count, seconds: seconds, by: clock.call(by: .service))
         }
     }
 

@@ -12,6 +12,7 @@ package struct ServiceDatabase: Sendable {
     package let liveAccounts: LiveAccounts
     package let sessionRefreshes: SessionRefreshes
     package let oauthRefreshes: OAuthRefreshes
+    package let limits: RateLimitStore
 
     package init(_ pool: Database, keyRing: KeyRing) {
         self.pool = pool
@@ -20,6 +21,7 @@ package struct ServiceDatabase: Sendable {
         liveAccounts = LiveAccounts(database: pool)
         sessionRefreshes = SessionRefreshes(database: pool)
         oauthRefreshes = OAuthRefreshes(database: pool)
+        limits = RateLimitStore(database: pool)
     }
 
     package var accounts: AccountStore { AccountStore(database: pool) }
@@ -39,7 +41,6 @@ package struct ServiceDatabase: Sendable {
     package var knownNetworks: KnownNetworks { KnownNetworks(database: pool) }
     package var mails: MailStore { MailStore(database: pool) }
     package var nonces: NonceStore { NonceStore(database: pool) }
-    package var limits: RateLimitStore { RateLimitStore(database: pool) }
     package var signingKeys: SigningKeyStore { SigningKeyStore(database: pool) }
     package var adminKeys: AdminKeyStore { AdminKeyStore(database: pool) }
     package var consoleSessions: ConsoleSessionStore { ConsoleSessionStore(database: pool) }

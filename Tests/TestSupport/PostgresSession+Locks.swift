@@ -20,7 +20,8 @@ extension PostgresSession {
         }
     }
 
-    private func waiters() async throws -> Int64 {
+    /// The number of other sessions that wait for a lock of this one, or for one of those that wait so.
+    package func waiters() async throws -> Int64 {
         // Not by pg_stat_activity, which stays as a transaction has first seen it.
         try await number(
             """

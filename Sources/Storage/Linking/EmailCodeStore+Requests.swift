@@ -113,9 +113,10 @@ extension EmailCodeStore {
         _ = try await session.execute(noting(request, at: code.id, isMailed: writing.isMailed, by: call))
         try await mirror(code, request.ticketHash, if: writing.isNew, by: call, in: session)
         let mail = Mail(Mail.Kind(code: code.purpose), to: code.email, in: request.language)
+        let turn = try await CodeTurn(of: call.caller, in: session)
         let insertion = MailStore.insertion(
             mail, codeID: code.id, knownNetwork: writing.onlyIfKnown ? request.network : nil,
-            expiresAt: code.expiresAt,
+            expiresAt: code.expiresAt, turn: turn,
             from: "mailed_codes c WHERE c.code_id = \(code.id) AND \(writing.isMailed) FOR KEY SHARE", by: call)
         _ = try await session.execute(insertion)
     }

@@ -51,8 +51,8 @@ package struct ClaimedMail: Sendable {
 ///                  └─────postpone─────┘      └──refused or expired──▶ failed, without its recipient ──▶ deleted
 /// ```
 extension MailStore {
-    /// Claims the mail that is to be sent next: the code that has been due for longest, or else the notice. A person waits
-    /// for a code, and notices may be many.
+    /// Claims the mail that is to be sent next: the code whose turn it is, or else the notice that has been due for
+    /// longest. A person waits for a code, and notices may be many.
     ///
     /// The code and the accounts are looked up with it: by now the code may be spent or replaced, and the address may
     /// belong to no account. Whether a mail is enqueued never depends on that.
@@ -90,12 +90,13 @@ extension MailStore {
     /// `WITH … claimed AS (…)` of the mail that is to be sent next.
     func claiming(by call: Call, lease: Int64) -> SQL {
         let isDue: SQL = "next_attempt_at <= \(call.now)"
-        // Each half has an index in its order. Of two halves of a query the second is begun only when the first has given
+        // Each half has an index in its order. With its kind in it, which all codes have, the first might be planned along
+        // the other's, and sort all that wait. Of two halves of a query the second is begun only when the first has given
         // less than the limit.
         return outbox.claiming(
             """
             WITH code AS (
-                \(outbox.claimable("\(isDue) AND code_id IS NOT NULL", limit: 1))
+                \(Outbox.claimable("\(isDue) AND code_id IS NOT NULL", inOrderOf: "turn_at", limit: 1))
             ), mail AS (
                 \(outbox.claimable(isDue, limit: 1))
             )

@@ -16,16 +16,23 @@ struct Outbox: Sendable {
     /// The query of the ids of rows that may be claimed, which locks them: pending ones of this kind that no other process
     /// holds, those first that have been due for longest.
     func claimable(_ condition: SQL, limit: Int) -> SQL {
+        Outbox.claimable("kind = \(kind.rawValue) AND \(condition)", inOrderOf: "next_attempt_at", limit: limit)
+    }
+
+    /// The same of rows of any kind that the condition admits, in another order.
+    static func claimable(_ condition: SQL, inOrderOf order: SQL, limit: Int) -> SQL {
         """
         SELECT message_id
         FROM outbox
-        WHERE status = 'pending' AND kind = \(kind.rawValue) AND \(condition)
-            AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())
-        ORDER BY next_attempt_at
+        WHERE status = 'pending' AND \(condition) AND \(isFree)
+        ORDER BY \(order)
         LIMIT \(limit)
         FOR NO KEY UPDATE SKIP LOCKED
         """
     }
+
+    /// The condition that no process holds a row.
+    static let isFree: SQL = "(claimed_until IS NULL OR claimed_until <= clock_timestamp())"
 
     /// `WITH due AS (…), claimed AS (…)`, before a statement that reads `claimed`: claims the rows of `due`. Each claim has
     /// an attempt number of its own.
@@ -53,11 +60,11 @@ struct Outbox: Sendable {
         "message_id = \(id) AND attempts = \(attempt) AND status = 'pending'"
     }
 
-    /// The assignments to a row that is given up, which erase whom a mail was for.
+    /// The assignments to a row that is given up, which erase whom a mail was for and who has asked for it.
     static func givingUp(_ error: String, by call: Call) -> SQL {
         """
-        status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL, last_error = \(error),
-            finished_at = \(call.now)
+        status = 'failed', recipient = NULL, known_network = NULL, asked_from = NULL, claimed_until = NULL,
+            last_error = \(error), finished_at = \(call.now)
         """
     }
 
@@ -68,7 +75,8 @@ struct Outbox: Sendable {
         _ = try await database.execute(
             """
             UPDATE outbox
-            SET claimed_until = NULL, failures = failures + 1, next_attempt_at = \(nextAttempt), last_error = \(error)
+            SET claimed_until = NULL, failures = failures + 1, next_attempt_at = \(nextAttempt),
+                turn_at = GREATEST(turn_at, \(nextAttempt)), last_error = \(error)
             WHERE \(Outbox.isHeld(id, attempt: attempt))
             """)
     }

@@ -203,6 +203,7 @@ extension ExportedTable {
             "failures": work, "claimed_until": work, "code_id": secret,
             "known_network": "a network that the account is used from, as its sessions show",
             "request_id": "of who asked for it, who may be another",
+            "asked_from": "where they asked from, who may be another", "turn_at": work,
         ], id: "message_id"
     ) { id, _ in "kind = 'mail' AND status = 'pending' AND recipient IN \(provenAddress(of: id))" }
 

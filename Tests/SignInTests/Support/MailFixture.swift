@@ -76,14 +76,14 @@ struct MailFixture: TestFixture {
     /// Makes a code the live one, and queues its mail; within a minute of another one none is.
     @discardableResult
     func issue(
-        _ purpose: EmailCodePurpose, to address: String, in language: String = "en",
+        _ purpose: EmailCodePurpose, to address: String, in language: String = "en", from caller: Caller = .local,
         _ allowance: EmailCodeAllowance = .full
     ) async throws -> EmailCode {
         let isOfTicket = purpose == .bind || purpose == .register
-        let call = Call(now: clock.now(), origin: ChangeOrigin(actor: .person, requestID: "asked"), caller: .local)
+        let call = Call(now: clock.now(), origin: ChangeOrigin(actor: .person, requestID: "asked"), caller: caller)
         let request = try codes.request(
             for: try #require(EmailAddress(address)), purpose: purpose,
-            ticketHash: isOfTicket ? SecretHash([UInt8](repeating: 1, count: 32)) : nil, network: nil,
+            ticketHash: isOfTicket ? SecretHash([UInt8](repeating: 1, count: 32)) : nil, network: caller.network,
             language: language, by: call)
         _ = try await storage.emailCodes.request(request, allowance: allowance, by: call)
         return request.code
@@ -189,6 +189,8 @@ struct MailFixture: TestFixture {
         let row = try #require(try await rows().first, sourceLocation: sourceLocation)
         #expect([row.status, row.error, row.recipient] == ["failed", error, nil], sourceLocation: sourceLocation)
         #expect(!row.isClaimed, sourceLocation: sourceLocation)
+        let askers = try await database.count("outbox WHERE asked_from IS NOT NULL")
+        #expect(askers == 0, sourceLocation: sourceLocation)
     }
 
     /// Advances the clock until the only mail is due.

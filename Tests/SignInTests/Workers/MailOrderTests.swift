@@ -63,6 +63,60 @@ import Testing
         #expect(try await fixture.arrived().map(\.recipients) == [["ada@example.com"]])
     }
 
+    // MARK: In turn
+
+    private static func caller(_ network: Network, in wideNetwork: Network) -> Caller {
+        Caller(requestID: "asked", address: nil, network: network, wideNetwork: wideNetwork, device: nil)
+    }
+
+    /// How many of two hundred codes that were asked for within a second go before one that is asked for then.
+    private func codes(before other: Caller, of flood: (Int) -> Caller) async throws -> Int? {
+        for number in 1...200 {
+            try await fixture.issue(.signIn, to: "kim-\(number)@example.com", from: flood(number))
+        }
+        fixture.clock.advance(by: 1)
+        try await fixture.issue(.signIn, to: "ada@example.com", from: other)
+        let sent = try await claimAll()
+        #expect(sent.count == 201)
+        return sent.firstIndex(of: "ada@example.com")
+    }
+
+    @Test(
+        arguments: [("198.51.100.0/24", "198.51.0.0/16", 1), ("192.0.7.0/24", "192.0.0.0/16", 10)]
+            as [(Network, Network, Int)])
+    func `behind two hundred codes of one network another one's is among the next few, also of its wide network's`(
+        network: Network, wideNetwork: Network, place: Int
+    ) async throws {
+        let before = try await codes(before: Self.caller(network, in: wideNetwork)) { _ in
+            Self.caller("192.0.2.0/24", in: "192.0.0.0/16")
+        }
+        #expect(before == place)
+    }
+
+    @Test func `behind two hundred networks of a wide network another one's code is among the next few`() async throws {
+        let before = try await codes(before: Self.caller("2001:db8:2:1::/64", in: "2001:db8:2::/48")) { number in
+            Self.caller(Network("2001:db8:1:\(number)::/64"), in: "2001:db8:1::/48")
+        }
+        let place = try #require(before)
+        #expect((4...5).contains(place))
+    }
+
+    @Test func `codes of one network go in their order, and one that was put off keeps its turn`() async throws {
+        let caller = Self.caller("192.0.2.0/24", in: "192.0.0.0/16")
+        let addresses = (1...4).map { "kim-\($0)@example.com" }
+        for address in addresses { try await fixture.issue(.signIn, to: address, from: caller) }
+        var claimed: [ClaimedMail] = []
+        while let mail = try await fixture.claim() { claimed.append(mail) }
+        #expect(claimed.compactMap(\.recipient?.text) == addresses)
+        let last = try #require(claimed.last)
+        let due = fixture.clock.now().advanced(bySeconds: 1)
+        try await fixture.storage.mails.postpone(last, error: "smtp_450", until: due)
+        fixture.clock.advance(by: 2)
+        let other = Self.caller("198.51.100.0/24", in: "198.51.0.0/16")
+        try await fixture.issue(.signIn, to: "ada@example.com", from: other)
+        #expect(try await claimAll() == ["ada@example.com", addresses[3]])
+    }
+
     // MARK: What is dropped
 
     @Test func `a code that is dropped holds up those behind it as long as one that is sent`() async throws {

@@ -155,7 +155,9 @@ import Testing
     }
 
     @Test func `a code that the server may have taken is not sent again`() async throws {
-        try await fixture.addCode(to: "kim@example.com")
+        try await fixture.addAccount("kim@example.com")
+        let caller = Caller(requestID: "asked", address: nil, network: "192.0.2.0/24", device: nil)
+        try await fixture.issue(.signIn, to: "kim@example.com", from: caller)
         let unanswered = BrokenTransport(error: MailTransportError(.timedOutAfterData))
         #expect(try await fixture.makeWorker(transport: unanswered).sendNext())
         try await fixture.expectGivenUp("timed_out_after_data")

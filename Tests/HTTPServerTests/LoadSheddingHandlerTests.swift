@@ -25,9 +25,11 @@ struct LoadSheddingHandlerTests {
                 Route(.get, "/health", priority: .observing) { _ in .empty() },
             ]
             let requestMetrics = RequestMetrics(listener: "test", routes: routes, factory: metrics)
-            admission = AdmissionController(capacity: 1, metrics: requestMetrics)
+            var limits = ServerLimits.uncontended
+            limits.concurrentRequests = 1
+            admission = AdmissionController(limits: limits, metrics: requestMetrics)
             responder = Responder(
-                routes: routes, limits: .uncontended, admission: admission, trustedProxies: .none,
+                routes: routes, limits: limits, admission: admission, trustedProxies: .none,
                 logger: .silent, metrics: requestMetrics)
         }
     }
@@ -100,7 +102,7 @@ struct LoadSheddingHandlerTests {
 
     /// Takes the permit, and the log line of this second.
     private func takePermit() throws -> Permit {
-        let permit = try #require(listener.admission.acquire(.signingIn))
+        let permit = try listener.admission.acquire(.signingIn, for: nil)
         let connection = try Connection(to: listener)
         for _ in 1...2 { connection.receive(Self.request) }
         return permit
@@ -128,7 +130,7 @@ struct LoadSheddingHandlerTests {
     }
 
     @Test func `all refusals are counted, and one of them leaves a line`() throws {
-        let permit = try #require(listener.admission.acquire(.signingIn))
+        let permit = try listener.admission.acquire(.signingIn, for: nil)
         defer { permit.release() }
         let connection = try Connection(to: listener)
         for _ in 1...5 { connection.receive(Self.request) }

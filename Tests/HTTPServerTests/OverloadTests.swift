@@ -1,4 +1,6 @@
 import JSON
+import Logging
+import MetricsTestKit
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
@@ -48,8 +50,12 @@ import Testing
         ]
     }
 
-    private static func ask(_ operation: String, _ port: Int) async throws -> Answer {
-        try await RawConnection.open(port) { try await $0.exchange("\(operation) HTTP/1.1\r\nHost: a\r\n\r\n") }
+    /// - Parameter client: whose address a proxy forwards.
+    private static func ask(_ operation: String, _ port: Int, from client: String? = nil) async throws -> Answer {
+        let forwarded = client.map { "X-Forwarded-For: \($0)\r\n" } ?? ""
+        return try await RawConnection.open(port) {
+            try await $0.exchange("\(operation) HTTP/1.1\r\nHost: a\r\n\(forwarded)\r\n")
+        }
     }
 
     private static func expectRejected(_ answer: Answer, _ location: SourceLocation = #_sourceLocation) {
@@ -63,13 +69,24 @@ import Testing
         _ count: Int, limits: ServerLimits = .uncontended, log: RecordingLog = .ofRequests(),
         _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
+        try await withPermitsHeld(by: Array(repeating: nil, count: count), limits: limits, log: log, body)
+    }
+
+    /// The same, by clients behind a proxy.
+    private static func withPermitsHeld(
+        by clients: [String?], limits: ServerLimits = .uncontended, log: RecordingLog = .ofRequests(),
+        metrics: TestMetrics = TestMetrics(), _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
         let held = HeldRequests()
         var limits = limits
         limits.concurrentRequests = capacity
-        try await withServer(routes(held), limits: limits, log: log) { port in
+        let proxies = try #require(TrustedProxies(clients.contains(nil) ? [] : ["127.0.0.1"]))
+        try await withServer(routes(held), limits: limits, trusting: proxies, log: log, metrics: metrics) { port in
             try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<count { group.addTask { try await ask("GET /v1/hold", port).status } }
-                await held.waitForArrivals(count)
+                for client in clients {
+                    group.addTask { try await ask("GET /v1/hold", port, from: client).status }
+                }
+                await held.waitForArrivals(clients.count)
                 do {
                     try await body(port)
                 } catch {
@@ -80,7 +97,7 @@ import Testing
                 for try await status in group { #expect(status == 204) }
             }
             // All permits are free again.
-            let answer = try await ask("GET /v1/list", port)
+            let answer = try await ask("GET /v1/list", port, from: clients.first ?? nil)
             #expect(answer.status == 204)
         }
     }
@@ -101,6 +118,37 @@ import Testing
             }
             for operation in rejected { Self.expectRejected(try await Self.ask(operation, port)) }
         }
+    }
+
+    /// One network may have four of the eight permits, and a wide one five.
+    @Test(arguments: [
+        (held: ["203.0.1.1", "203.0.1.2", "203.0.1.3", "203.0.1.4"], refused: "203.0.1.9", admitted: "203.0.2.1"),
+        (["203.0.1.1", "203.0.1.2", "203.0.1.3", "203.0.2.1", "203.0.2.2"], "203.0.3.1", "198.51.100.1"),
+        ((1...4).map { "2001:db8:1:1::\($0)" }, "2001:db8:1:1::9", "2001:db8:1:2::1"),
+    ])
+    func `a network with its share of the permits is refused, and a sign-in or a revocation from elsewhere is not`(
+        held: [String], refused: String, admitted: String
+    ) async throws {
+        let (log, metrics) = (RecordingLog.ofRequests(), TestMetrics())
+        try await Self.withPermitsHeld(by: held, log: log, metrics: metrics) { port in
+            for operation in ["POST /v1/sign-in", "DELETE /v1/session"] {
+                Self.expectRejected(try await Self.ask(operation, port, from: refused))
+                let status = try await Self.ask(operation, port, from: admitted).status
+                #expect(status == 204, "\(operation)")
+            }
+            // The second acquires its permit behind the first.
+            try await RawConnection.open(port) { connection in
+                let request = "DELETE /v1/session HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: \(refused)\r\n\r\n"
+                try await connection.send(request + request)
+                for _ in 1...2 { Self.expectRejected(try await connection.answer()) }
+            }
+            let health = try await Self.ask("GET /health", port, from: refused)
+            #expect(health.status == 204)
+        }
+        let lines = log.requests.filter { $0.metadata["status"] == "503" }
+        #expect(!lines.isEmpty && lines.allSatisfy { $0.metadata["reason"] == "share" && $0.level == .info })
+        let shed = [("listener", "test"), ("reason", "share")]
+        #expect(try metrics.expectCounter("countersign_http_shed_total", shed).totalValue == 4)
     }
 
     @Test func `a rejection for want of a permit takes none, and the log says why`() async throws {

@@ -124,7 +124,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         // never reads would be sent rejections without end.
         if isIdle {
             switch admit(request) {
-            case .admitted(let route, let permit): request.admitted = (route, permit)
+            case .admitted(let route, let permit, let client): request.admitted = (route, permit, client)
             case .rejected(let response):
                 reject(with: response)
                 return

@@ -73,7 +73,7 @@ package struct Listener: Service {
         let metrics = RequestMetrics(listener: configuration.name, routes: routes, factory: metrics)
         let responder = Responder(
             routes: routes, limits: configuration.limits,
-            admission: AdmissionController(capacity: configuration.limits.concurrentRequests, metrics: metrics),
+            admission: AdmissionController(limits: configuration.limits, metrics: metrics),
             trustedProxies: configuration.trustedProxies, logger: logger, metrics: metrics)
         self.connections = Connections(
             limits: configuration.limits, responder: responder,

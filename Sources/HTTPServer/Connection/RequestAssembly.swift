@@ -10,9 +10,9 @@ struct ReceivedRequest: Sendable {
     var closes: Bool
     /// The time at which its last byte was seen.
     var arrival = ContinuousClock.now
-    /// The route that it was admitted for on arrival, with the permit that it got. `nil` behind other requests of its
-    /// connection: then both are determined when those have been answered.
-    var admitted: (route: RouteTable.Resolution, permit: Permit?)?
+    /// The route that it was admitted for on arrival, with the permit that it got and the client's address. `nil` behind other
+    /// requests of its connection: then all are determined when those have been answered.
+    var admitted: (route: RouteTable.Resolution, permit: Permit?, client: IPAddress)?
 }
 
 /// An event that a connection dispatches to its task. Each one is answered, in order.

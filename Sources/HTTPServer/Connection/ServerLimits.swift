@@ -47,7 +47,8 @@ package struct ServerLimits: Sendable {
     package var bodies = 512
     /// Permits for requests being handled. Requests that read are answered 503 when half of the permits are held,
     /// sign-ins when three quarters are, requests that take access away when all are. 64 at once keep a core and
-    /// PostgreSQL busy; the others are for requests that wait for a provider, and more would only wait longer.
+    /// PostgreSQL busy; the others are for requests that wait for a provider, and more would only wait longer. Of one
+    /// network half of them, and of a /16 or /48 five eighths, where networks have a share of the connections.
     package var concurrentRequests = 256
     /// From the last byte of a request to the beginning of its handling. A request that an overloaded machine gets to
     /// later is answered 503: its client may have given up, and the clients of later requests have not.

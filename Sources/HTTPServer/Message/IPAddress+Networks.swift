@@ -10,6 +10,9 @@ extension IPAddress {
     /// The bits of ``wideNetwork``, likewise.
     var wideNetworkBits: UInt128 { bits(without: isIPv4 ? 16 : 80) }
 
+    /// Whether it is this machine's own, 127.0.0.0/8 or `::1`, or none: it says nothing of a network.
+    var isLocal: Bool { isIPv4 ? (bits >> 24) & 0xFF == 127 : bits <= 1 }
+
     private func bits(without hostBits: Int) -> UInt128 { (bits >> hostBits) << hostBits }
 
     /// The network that is usually assigned to one party: `198.51.100.0/24`, `2001:db8:1:2::/64`.

@@ -14,8 +14,8 @@ final class Responder: Sendable {
     let metrics: RequestMetrics
     private let date = HTTPDate()
     private let overloadLog = OverloadLog()
-    /// Apart, so that one network's bodies take no line of an overload that is everybody's.
-    private let bodiesLog = OverloadLog()
+    /// Apart, so that one network's excess takes no line of an overload that is everybody's.
+    private let networksLog = OverloadLog()
     /// For requests that are rejected undecoded.
     let rejections: PrebuiltRejections
 
@@ -46,23 +46,27 @@ final class Responder: Sendable {
     /// The decision on a request with no unanswered one before it on its connection.
     enum Admission {
         /// It is dispatched, with its permit when it needs one.
-        case admitted(RouteTable.Resolution, Permit?)
+        case admitted(RouteTable.Resolution, Permit?, client: IPAddress)
         case rejected(EncodedResponse)
     }
 
     /// Decides on the event loop that has read the request, without a task: at three times the capacity two thirds of
     /// the requests are rejected, so a rejection has to cost next to nothing.
-    func admit(_ received: ReceivedRequest, peer: @autoclosure () -> IPAddress) -> Admission {
+    func admit(_ received: ReceivedRequest, peer: IPAddress) -> Admission {
         let method = Route.Method(received.head.method)
         let path = RequestTarget(received.head.uri).path
         let resolution = routes.resolve(method, path: path)
-        guard case .found(let route, _) = resolution else { return .admitted(resolution, nil) }
-        if let permit = admission.acquire(route.priority) { return .admitted(resolution, permit) }
-        let context = Self.context(of: received)
-        let client = client(peer(), received.head.headers)
-        return RequestContext.$current.withValue(context) {
-            let outcome = rejection(for: .noPermit, route: route, client: client, in: context)
-            return .rejected(finish(outcome, of: received, in: context, since: received.arrival))
+        let client = client(peer, received.head.headers)
+        guard case .found(let route, _) = resolution else { return .admitted(resolution, nil, client: client) }
+        do throws(Overload) {
+            let permit = try admission.acquire(route.priority, for: sharer(client))
+            return .admitted(resolution, permit, client: client)
+        } catch {
+            let context = Self.context(of: received)
+            return RequestContext.$current.withValue(context) {
+                let outcome = rejection(for: error, route: route, client: client, in: context)
+                return .rejected(finish(outcome, of: received, in: context, since: received.arrival))
+            }
         }
     }
 
@@ -144,7 +148,7 @@ final class Responder: Sendable {
         metrics.record(record)
         if let overload = outcome.overload {
             metrics.requestShed(for: overload)
-            let log = overload == .bodies ? bodiesLog : overloadLog
+            let log = overload.isOfOneNetwork ? networksLog : overloadLog
             guard let unlogged = log.sample(at: now) else { return encoded }
             record.unlogged = unlogged
         }
@@ -162,7 +166,7 @@ final class Responder: Sendable {
     ) async -> Outcome {
         let id = context.requestID
         let target = RequestTarget(received.head.uri)
-        let client = client(connection.peer, received.head.headers)
+        let client = received.admitted?.client ?? client(connection.peer, received.head.headers)
         var route = "-"
         var permit = received.admitted?.permit
         defer { permit?.release() }
@@ -178,9 +182,12 @@ final class Responder: Sendable {
                     return rejection(for: .waitedTooLong, route: match, client: client, in: context)
                 }
                 // A request behind another one of its connection has no permit yet.
-                permit = permit ?? admission.acquire(match.priority)
-                guard permit != nil else {
-                    return rejection(for: .noPermit, route: match, client: client, in: context)
+                if permit == nil {
+                    do throws(Overload) {
+                        permit = try admission.acquire(match.priority, for: sharer(client))
+                    } catch {
+                        return rejection(for: error, route: match, client: client, in: context)
+                    }
                 }
                 let request = Request(
                     context: context, received: received, on: connection, target: target, parameters: parameters,
@@ -220,7 +227,7 @@ final class Responder: Sendable {
         guard let received else { return problem.response(requestID: context.requestID) }
         let target = RequestTarget(received.head.uri)
         // A page costs as much as what is read.
-        let permit = isPlain ? nil : admission.acquire(.reading)
+        let permit = isPlain ? nil : (try? admission.acquire(.reading, for: sharer(client)))
         defer { permit?.release() }
         let request = permit.map { _ in
             Request(
@@ -243,6 +250,11 @@ final class Responder: Sendable {
     private func client(_ peer: IPAddress, _ headers: HTTPHeaders) -> IPAddress {
         guard trustedProxies.contains(peer) else { return peer }
         return trustedProxies.client(of: peer, forwardedFor: headers["X-Forwarded-For"])
+    }
+
+    /// Whose networks a permit counts for; `nil` where none is known, as of a proxy that forwards no address.
+    private func sharer(_ client: IPAddress) -> IPAddress? {
+        client.isLocal || trustedProxies.contains(client) ? nil : client
     }
 
     /// Clients get the request id and nothing else. The log gets the error's debug description, which for the errors of

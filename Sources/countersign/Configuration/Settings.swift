@@ -284,7 +284,8 @@ enum Settings {
             """
             Connections to the public listener from one network, an IPv4 /24 or an IPv6 /64, and twice as many from the \
             /16 or /48 around it; more are closed at once. \
-            `server.trustedProxies` have no limit; 0: nobody has one
+            `server.trustedProxies` have no limit; 0: nobody has one, nor a network a \
+            [share](decisions/0023-shares-of-scarce-places.md) of the requests under way
             """)
 
         static var rows: [any SettingRow] {

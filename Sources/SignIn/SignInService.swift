@@ -47,6 +47,7 @@ package final class SignInService: Sendable {
         package let strayGrants: StrayGrants
         package var exports = PersonalDataExport.places()
         let codesUnderWay = CodesUnderWay()
+        let changes: AccountChanges
 
         package init(
             database: ServiceDatabase, accessTokens: AccessTokens, passwordHasher: PasswordHasher,
@@ -59,6 +60,7 @@ package final class SignInService: Sendable {
             self.logger = logger
             refusals = RefusalAggregator(trail: database.audit, clock: clock)
             strayGrants = StrayGrants(store: database.revocations, clock: clock, logger: logger)
+            changes = AccountChanges(connections: database.connections)
         }
     }
 
@@ -144,7 +146,7 @@ package final class SignInService: Sendable {
             issuer: issuer, repetitions: repetitions, metrics: metrics, logger: logger)
         accounts = AccountSettings(
             store: database.accounts, replacements: database.emailReplacements,
-            personalData: database.personalData, exports: resources.exports, codes: codes,
+            personalData: database.personalData, exports: resources.exports, changes: resources.changes, codes: codes,
             hasher: resources.passwordHasher, limits: limits, repetitions: repetitions)
         self.tickets = TicketLinking(
             tickets: tickets, store: database.links, mailboxes: database.mailboxTickets, issuer: issuer,

@@ -24,6 +24,9 @@ package struct ServiceDatabase: Sendable {
         limits = RateLimitStore(database: pool)
     }
 
+    /// How many connections there are to lease.
+    package var connections: Int { pool.configuration.poolSize }
+
     package var accounts: AccountStore { AccountStore(database: pool) }
     package var emailReplacements: EmailReplacementStore { EmailReplacementStore(database: pool) }
     package var sessions: SessionStore { SessionStore(database: pool) }

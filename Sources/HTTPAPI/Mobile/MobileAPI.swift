@@ -39,6 +39,8 @@ package struct MobileAPI: Sendable {
             let call = call(of: request)
             // Authenticates before it reads anything of the request, so that other callers learn nothing from its checks.
             let session = try await service.sessions.session(of: accessToken(of: request), by: call)
+            let place = try method == .get ? nil : service.accounts.changes.begin(by: session)
+            defer { withExtendedLifetime(place) {} }
             return try await handler(request, session, call)
         }
     }

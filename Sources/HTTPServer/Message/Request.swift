@@ -69,6 +69,9 @@ package struct Request: Sendable {
     /// Whether the method is HEAD, which the route of GET answers: it must have no effect (RFC 9110 §9.2.1).
     package var isHead: Bool { head.method == .HEAD }
 
+    /// Whether the method is one that changes nothing (RFC 9110 §9.2.1).
+    package var isSafe: Bool { head.method == .GET || head.method == .HEAD }
+
     /// The value of a path parameter of the template.
     ///
     /// - Throws: 404 when `parse` returns `nil`: to a client, a malformed id is one that does not exist.

@@ -8,6 +8,8 @@ package struct AccountSettings: Sendable {
     let replacements: EmailReplacementStore
     let personalData: PersonalData
     let exports: FairLimit<Party>
+    /// Who serves a change at the owner's request takes a place of these.
+    package let changes: AccountChanges
     let codes: EmailCodes
     let hasher: PasswordHasher
     let limits: RateLimiter

@@ -56,6 +56,8 @@ extension WebAPI {
             }
             return try await signIn(request, for: act.map { AccountErrand($0, of: session.accountID) }, by: call)
         }
+        let place = try request.isSafe ? nil : accounts.changes.begin(by: session)
+        defer { withExtendedLifetime(place) {} }
         do {
             return try await body(
                 AccountVisit(

@@ -50,6 +50,8 @@ extension WebAPI {
             guard let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call) else {
                 return account
             }
+            let place = try accounts.changes.begin(by: session)
+            defer { withExtendedLifetime(place) {} }
             try await signIn.sessions.sessions.revoke(.all, of: session, by: call)
         } catch {
             guard case .invalidSession = error else { throw error }

@@ -58,6 +58,40 @@ struct KeyServer {
     func has(_ keyID: String) async throws -> Bool {
         try await cache.keys(for: Array(keyID.utf8)).keyIDs.contains(keyID)
     }
+
+    typealias Outcome = Result<Bool, CredentialRefusal>
+
+    /// Asks for the keys of these `kid`s at once, while the fetch that they cause is held.
+    ///
+    /// - Parameters:
+    ///   - number: of the fetch, from 1.
+    ///   - meanwhile: runs when all have been refused that have no place to wait; then the fetch is released.
+    /// - Returns: the outcomes of those, and of those that have waited.
+    func outcomes(
+        of keyIDs: [String], duringFetch number: Int, _ meanwhile: () async throws -> Void = {}
+    ) async throws -> (refused: [Outcome], waited: [Outcome]) {
+        let refused = keyIDs.count - KeySetCache.places
+        return try await withThrowingTaskGroup(of: Outcome.self) { group in
+            for keyID in keyIDs { group.addTask { await outcome(of: keyID) } }
+            var outcomes: [Outcome] = []
+            for try await outcome in group {
+                outcomes.append(outcome)
+                guard outcomes.count == refused else { continue }
+                await server.history { $0.requests.count == number }
+                try await meanwhile()
+                server.release()
+            }
+            return (Array(outcomes.prefix(refused)), Array(outcomes.dropFirst(refused)))
+        }
+    }
+
+    private func outcome(of keyID: String) async -> Outcome {
+        do throws(CredentialRefusal) {
+            return .success(try await cache.keys(for: Array(keyID.utf8)).keyIDs.contains(keyID))
+        } catch {
+            return .failure(error)
+        }
+    }
 }
 
 /// Runs `body` with a key-set URL that answers with these steps.

@@ -22,14 +22,13 @@ import Testing
         }
     }
 
-    @Test func `a thousand that come before the first set wait for one fetch`() async throws {
+    @Test func `of a thousand that come before the first set few wait, for one fetch`() async throws {
         try await withKeyServer(answering: .hold, .keys("a")) { keys in
-            try await withThrowingTaskGroup(of: Bool.self) { group in
-                for _ in 0..<1_000 { group.addTask { try await keys.has("a") } }
-                await keys.server.history { $0.requests.count == 1 }
-                keys.server.release()
-                for try await hasKey in group { #expect(hasKey) }
-            }
+            let thousand = Array(repeating: "a", count: 1_000)
+            let (refused, waited) = try await keys.outcomes(of: thousand, duringFetch: 1)
+            let refusal = CredentialRefusal(.keysUnavailable, retryAfter: 1)
+            #expect(refused == Array(repeating: .failure(refusal), count: 936))
+            #expect(waited == Array(repeating: .success(true), count: 64))
             #expect(keys.fetches == 1)
         }
     }

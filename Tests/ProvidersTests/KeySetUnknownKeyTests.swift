@@ -16,30 +16,36 @@ import Testing
         }
     }
 
-    @Test func `a thousand tokens of a new key cause one fetch`() async throws {
+    @Test func `a thousand tokens of a new key cause one fetch, for which few wait`() async throws {
         try await withKeyServer(answering: .keys("a")) { keys in
             await keys.cache.refresh()
             keys.script.set(.hold, try .keys("b"))
-            try await withThrowingTaskGroup(of: Bool.self) { group in
-                for _ in 0..<1_000 { group.addTask { try await keys.has("b") } }
-                await keys.server.history { $0.requests.count == 2 }
-                keys.server.release()
-                for try await hasKey in group { #expect(hasKey) }
-            }
+            let thousand = Array(repeating: "b", count: 1_000)
+            let (refused, waited) = try await keys.outcomes(of: thousand, duringFetch: 2)
+            let refusal = CredentialRefusal(.keyUnknown, retryAfter: 1)
+            #expect(refused == Array(repeating: .failure(refusal), count: 936))
+            #expect(waited == Array(repeating: .success(true), count: 64))
             #expect(keys.fetches == 2)
         }
     }
 
-    @Test func `known keys don't wait for the fetch on behalf of an unknown one`() async throws {
+    @Test func `known keys don't wait for the fetch on behalf of an unknown one, and of many unknown ones few do`()
+        async throws
+    {
         try await withKeyServer(answering: .keys("a")) { keys in
             await keys.cache.refresh()
             keys.script.set(.hold, try .keys("a"))
-            let unknown = Task { try await keys.has("x") }
-            await keys.server.history { $0.requests.count == 2 }
-            for _ in 0..<1_000 { #expect(try await keys.has("a")) }
-            keys.server.release()
-            await #expect(throws: CredentialRefusal(.keyUnknown)) { try await unknown.value }
-            // Had one of them waited, the fetch would have timed out before its release.
+            let unknown = (0..<256).map { "made-up-\($0)" }
+            let (refused, waited) = try await keys.outcomes(of: unknown, duringFetch: 2) {
+                for _ in 0..<1_000 {
+                    let hasOld = try await keys.has("a")
+                    #expect(hasOld)
+                }
+            }
+            let refusal = CredentialRefusal(.keyUnknown, retryAfter: 1)
+            #expect(refused == Array(repeating: .failure(refusal), count: 192))
+            #expect(waited == Array(repeating: .failure(CredentialRefusal(.keyUnknown)), count: 64))
+            // Had a known one waited, the fetch would have timed out before its release.
             #expect(keys.cache.status.failures == 0)
         }
     }

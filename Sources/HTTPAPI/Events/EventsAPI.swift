@@ -7,6 +7,9 @@ package import SignIn
 
 /// The endpoints that Apple and Google call with events of their accounts. The token authenticates the sender: nothing
 /// else of the request is trusted.
+///
+/// They go before sign-ins, though anyone may post one: they end sessions, and Apple does not say that it sends again what was
+/// refused. What is forged holds its permit for a signature check, or in one of few places to wait for a key.
 package struct EventsAPI: Sendable {
     let events: ProviderEvents
 

@@ -42,7 +42,7 @@ extension MobileAPI {
                     throw error.problemOfBind
                 }
             },
-            Route(.post, "/v1/links/cancel", priority: .revoking) { request in
+            Route(.post, "/v1/links/cancel") { request in
                 let call = call(of: request)
                 let ticket = try request.fields { $0.secret("linkTicket") }
                 try await service.tickets.cancel(linkTicket: ticket, by: call)

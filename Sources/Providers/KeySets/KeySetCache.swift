@@ -3,12 +3,14 @@ package import Curl
 package import JOSE
 package import Logging
 import Metrics
+import Primitives
 import Synchronization
 
 /// One provider's published keys: fetched ahead of need, read without waiting.
 ///
 /// - A key that is in the set is returned at once, whatever is being fetched and however it ends.
-/// - There is never more than one fetch at a time; callers that need its result wait for that one.
+/// - There is never more than one fetch at a time; callers that need its result wait for that one, up to ``places`` of them.
+///   Each of them has a permit of a listener, and needs no credential for it.
 /// - A set is fetched again when four fifths of its lifetime have passed, in the background.
 /// - A failed fetch, and a document without a usable key is one, changes nothing but the time of the next try. After 24
 ///   hours without a good one the keys are no longer trusted, and then every token is `keysUnavailable`: a key that the
@@ -25,6 +27,8 @@ package final class KeySetCache: Sendable {
     package static let unknownKeyInterval: Int64 = 60
     /// Seconds after a good fetch until the next one on behalf of those that the provider itself has sent.
     static let refetchInterval: Int64 = 5
+    /// How many callers wait for a fetch: a quarter of the requests that a listener handles.
+    package static let places = 64
 
     private struct State {
         var snapshot: KeySetSnapshot?
@@ -45,7 +49,8 @@ package final class KeySetCache: Sendable {
 
     private enum Step {
         case use(KeySet)
-        case wait(Task<Void, Never>)
+        /// - Parameter reason: of the refusal where there is no place to wait.
+        case wait(Task<Void, Never>, reason: TokenRejection)
         case refuse(CredentialRefusal)
     }
 
@@ -54,6 +59,7 @@ package final class KeySetCache: Sendable {
     private let fetcher: any Fetcher
     private let clock: any WallClock
     private let logger: Logger
+    private let waiting = FairLimit<Never>(running: KeySetCache.places)
     private let state = Mutex(State())
     private let good: Counter
     private let failed: Counter
@@ -81,8 +87,9 @@ package final class KeySetCache: Sendable {
             let now = clock.now().seconds
             switch state.withLock({ step(to: keyID, after: hasWaited, at: now, in: &$0) }) {
             case .use(let keys): return keys
-            case .wait(let fetch):
-                await fetch.value
+            case .wait(let fetch, let reason):
+                let end: Void? = await waiting.admit { await fetch.value }
+                guard end != nil else { throw CredentialRefusal(reason, retryAfter: 1) }
                 hasWaited = true
             case .refuse(let refusal): throw refusal
             }
@@ -92,23 +99,23 @@ package final class KeySetCache: Sendable {
     /// - Parameter hasWaited: for a fetch: the set is as new as can be if that was good.
     private func step(to keyID: [UInt8], after hasWaited: Bool, at now: Int64, in state: inout State) -> Step {
         guard let snapshot = state.snapshot, snapshot.isTrusted(at: now) else {
-            if let fetch = state.fetch { return .wait(fetch) }
+            if let fetch = state.fetch { return .wait(fetch, reason: .keysUnavailable) }
             let pause = state.pause(at: now)
             guard pause == 0 else { return .refuse(CredentialRefusal(.keysUnavailable, retryAfter: pause)) }
             // The set that this one brings is recent enough for the `kid` that caused it.
             state.forcedAt = now
-            return .wait(start(in: &state))
+            return .wait(start(in: &state), reason: .keysUnavailable)
         }
         if state.fetch == nil, snapshot.isDue(at: now), state.pause(at: now) == 0 { _ = start(in: &state) }
         if snapshot.keys.key(id: keyID) != nil { return .use(snapshot.keys) }
-        if let fetch = state.fetch { return .wait(fetch) }
+        if let fetch = state.fetch { return .wait(fetch, reason: .keyUnknown) }
         let wait = state.forcedAt.map { remaining(of: Self.unknownKeyInterval, since: $0, at: now) } ?? 0
         guard wait == 0 else {
             let isNew = hasWaited && state.failedAt == nil
             return .refuse(CredentialRefusal(.keyUnknown, retryAfter: isNew ? nil : wait))
         }
         state.forcedAt = now
-        return .wait(start(in: &state))
+        return .wait(start(in: &state), reason: .keyUnknown)
     }
 
     // MARK: Fetching

@@ -71,7 +71,7 @@ extension WebAPI {
                     throw Problem(field: "proof", .notAllowed)
                 }
             },
-            Route(.post, "/web/link/cancel", priority: .revoking) { request in
+            Route(.post, "/web/link/cancel") { request in
                 let (flow, _) = try flowForm(of: request, "/web/link/cancel") { _ in }
                 let step = try await signIn.cancelLink(in: flow, by: call(of: request))
                 return try await response(to: request, step)

@@ -1,4 +1,5 @@
 package import Accounts
+import Primitives
 import Storage
 
 /// Codes by mail: requesting one, and what it proves. Neither the answer nor its timing depends on whether an account has
@@ -13,6 +14,8 @@ package struct EmailCodeSignIn: Sendable {
     let limits: RateLimiter
     let refusals: RefusalAggregator
     let metrics: SignInMetrics
+    /// Those for one address wait for each other in the database, each with a connection: so few of them are there at once.
+    private let requests = KeyedLimit<EmailAddress>(running: 2, waiting: 64)
 
     /// Mails a code to the address, if an account has it: a new one, or the live one once more. What is mailed, if
     /// anything, shows in no answer.
@@ -45,10 +48,13 @@ package struct EmailCodeSignIn: Sendable {
         let request = try codes.request(
             for: address, purpose: purpose, ticketHash: ticketHash, until: end, network: call.caller.network,
             language: language, by: call)
-        let isNew = try await stored { try await store.needsAllowance(request, by: call) }
-        let decision = try await mailCode(request, isNew: isNew, by: call)
-        // The live one was used, or its tries used up, since it was looked at.
-        if decision == .needsAllowance { _ = try await mailCode(request, isNew: true, by: call) }
+        let asked: Void? = try await requests.admit(address) { () throws(SignInFailure) in
+            let isNew = try await stored { try await store.needsAllowance(request, by: call) }
+            let decision = try await mailCode(request, isNew: isNew, by: call)
+            // The live one was used, or its tries used up, since it was looked at.
+            if decision == .needsAllowance { _ = try await mailCode(request, isNew: true, by: call) }
+        }
+        guard asked != nil else { throw .overloaded(retryAfter: 1) }
         refusals.note(.codeRequested, reason: purpose.rawValue, by: call)
     }
 

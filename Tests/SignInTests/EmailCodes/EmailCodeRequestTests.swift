@@ -166,6 +166,20 @@ import Testing
         #expect(try await fixture.mails(.signInCode).count == 1)
     }
 
+    @Test func `requests for one address that wait for each other leave connections to others`() async throws {
+        let fixture = self.fixture
+        try await fixture.mailCode(.signIn, to: Self.email)
+        let asking = try await fixture.database.transaction { transaction in
+            _ = try await transaction.execute("SELECT FROM mailed_codes FOR UPDATE")
+            let asking = (0..<12).map { _ in Task { try await fixture.mailCode(.signIn, to: Self.email) } }
+            try await transaction.awaitWaiters(2)
+            try await fixture.mailCode(.signIn, to: "other@example.com")
+            return asking
+        }
+        for request in asking { try await request.value }
+        #expect(try await fixture.count("mailed_codes") == 2)
+    }
+
     @Test func `a code for bind, and its mail, are good no longer than the ticket`() async throws {
         _ = try await fixture.member(Self.email)
         let ticket = try await fixture.ticket(.google("1"))

@@ -5,11 +5,11 @@ extension Administration {
     ///
     /// - Parameter isWanted: false when its reader has left.
     package func events(
-        _ query: Feed.Query, while isWanted: @Sendable () async -> Bool
+        _ query: Feed.Query, by administrator: Administrator, while isWanted: @Sendable () async -> Bool
     ) async throws(AdministrationFailure) -> Feed.Answer {
         guard let feed else { throw .notFound }
         do {
-            return try await feed.read(query, while: isWanted)
+            return try await feed.read(query, by: administrator.name, while: isWanted)
         } catch let refusal as Feed.Refusal {
             switch refusal {
             case .unknownStart: throw .unknownCursor

@@ -56,14 +56,16 @@ package struct Feed: Sendable {
         case unknownStart
         /// What follows it is not kept any more.
         case expired
-        /// Too many wait.
+        /// Too many wait, of all or by the same key.
         case crowded
     }
 
     private let store: FeedStore
     private let cursors: FeedCursors
     private let news: FeedNews
-    private let waiters = FairLimit<Never>(running: 64)
+    /// By the keys' names.
+    private let waiters = FairLimit<String>(running: 64)
+    private static let placesOfKey = 16
     /// How often a reader of certain types looks at most.
     private static let pace = Duration.milliseconds(200)
 
@@ -75,16 +77,19 @@ package struct Feed: Sendable {
 
     /// The events that follow; an empty page when none has come in time. What waits holds no connection of the database.
     ///
-    /// - Parameter isWanted: false when who asked has left, who is waited for no longer; asked for once a second or so.
+    /// - Parameters:
+    ///   - key: the name of the key that it is read with; `nil` for none.
+    ///   - isWanted: false when who asked has left, who is waited for no longer; asked for once a second or so.
     package func read(
-        _ query: Query, while isWanted: @Sendable () async -> Bool = { true }
+        _ query: Query, by key: String? = nil, while isWanted: @Sendable () async -> Bool = { true }
     ) async throws -> Answer {
         let deadline = ContinuousClock.now + query.wait
         var position = try await position(query.start)
         if case .now = query.start, query.wait == .zero {
             return Answer(events: [], next: try cursors.text(of: position), hasMore: false, hasWaited: false)
         }
-        let place = query.wait > .zero ? waiters.acquire() : nil
+        let shares = key.map { [Share(of: $0, Self.placesOfKey)] } ?? []
+        let place = query.wait > .zero ? waiters.acquire(shares) : nil
         guard query.wait == .zero || place != nil else { throw Refusal.crowded }
         defer { withExtendedLifetime(place) {} }
         var hasWaited = false

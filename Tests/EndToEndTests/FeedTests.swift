@@ -154,11 +154,17 @@ import Testing
         #expect(!answer.body.contains("account.created"))
     }
 
-    @Test func `one reader more than sixty-four is not waited for, until one of them leaves`() async throws {
-        let reader = Reader(world: world, key: try await world.adminKey("feed"))
-        let end = try await reader.end()
+    @Test func `one reader more than sixty-four, or than sixteen of one key, is not waited for, until one leaves`()
+        async throws
+    {
+        var readers: [Reader] = []
+        for number in 1...4 {
+            readers.append(Reader(world: world, key: try await world.adminKey("feed", name: "backend-\(number)")))
+        }
+        let other = Reader(world: world, key: try await world.adminKey("feed", name: "other"))
+        let end = try await other.end()
         var waiting: [RawConnection] = []
-        func wait() throws {
+        func wait(_ reader: Reader) throws {
             let connection = try RawConnection(service.privatePort)
             connection.send(
                 """
@@ -167,20 +173,29 @@ import Testing
                 """)
             waiting.append(connection)
         }
-        for _ in 0..<64 { try wait() }
-        // The next one, once all of them are there. Before that it may have the place of the last of them, and the first may
-        // have had their time: more come for them.
-        var next = try await reader.read("after=\(end)&wait=1")
-        while next.status == 200 {
-            for _ in 0..<4 { try wait() }
-            next = try await reader.read("after=\(end)&wait=1")
+        /// The next one, once all of `waiting` are there. Before that it may have the place of the last of them, and the first
+        /// may have had their time: more come for them.
+        func next(_ reader: Reader, behind crowd: [Reader]) async throws -> RawAnswer {
+            var next = try await reader.read("after=\(end)&wait=1")
+            while next.status == 200 {
+                for reader in crowd { for _ in 0..<4 { try wait(reader) } }
+                next = try await reader.read("after=\(end)&wait=1")
+            }
+            return next
         }
-        #expect(next.status == 503 && next.code == "temporarily_unavailable", "\(next.body)")
-        #expect(next["Retry-After"] == "5")
+        for reader in readers {
+            // Those of the keys before take no place of another key's.
+            #expect(try await reader.read("after=\(end)&wait=1").status == 200)
+            for _ in 0..<16 { try wait(reader) }
+            #expect(try await next(reader, behind: [reader]).status == 503)
+        }
+        let refused = try await next(other, behind: readers)
+        #expect(refused.status == 503 && refused.code == "temporarily_unavailable", "\(refused.body)")
+        #expect(refused["Retry-After"] == "5")
         // Who does not wait needs no place.
-        #expect(try await reader.read("after=\(end)").status == 200)
+        #expect(try await other.read("after=\(end)").status == 200)
         waiting.removeFirst()
-        try await eventually("there is a place") { try await reader.read("after=\(end)&wait=1").status == 200 }
+        try await eventually("there is a place") { try await other.read("after=\(end)&wait=1").status == 200 }
         withExtendedLifetime(waiting) {}
     }
 

@@ -7,9 +7,9 @@ import Webhooks
 extension AdminAPI {
     var feedOperations: [Operation] {
         [
-            operation(.get, "/feed", .feed) { request, _ in
+            operation(.get, "/feed", .feed) { request, reader in
                 let answer = try await administration.events(
-                    try request.query { $0.feedQuery() }, while: request.hasPeer)
+                    try request.query { $0.feedQuery() }, by: reader, while: request.hasPeer)
                 // The key may have been revoked meanwhile.
                 if answer.hasWaited { _ = try await administrator(of: request, for: .feed) }
                 return .json { writer in

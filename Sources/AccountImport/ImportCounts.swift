@@ -42,9 +42,7 @@ package struct ImportCounts: Sendable {
     }
 
     /// As they are kept.
-    package var all: [(outcome: String, count: Int)] {
-        byWord.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
+    package var all: [(outcome: String, count: Int)] { byWord.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 }
 
 extension ImportNote {

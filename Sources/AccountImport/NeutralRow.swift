@@ -37,9 +37,7 @@ package struct NeutralRow: Sendable {
     /// Whether the source says that there is a password, also where it has no hash of it.
     package var hasPassword = false
 
-    package init(externalID: String) {
-        self.externalID = externalID
-    }
+    package init(externalID: String) { self.externalID = externalID }
 }
 
 extension NeutralRow {
@@ -62,13 +60,9 @@ package final class ProviderAliases: Sendable, ExpressibleByDictionaryLiteral {
     private let met = Mutex<Set<String>>([])
 
     /// Of two with one word the last counts.
-    package init(_ aliases: [(String, Provider)]) {
-        providers = Dictionary(aliases) { _, last in last }
-    }
+    package init(_ aliases: [(String, Provider)]) { providers = Dictionary(aliases) { _, last in last } }
 
-    package convenience init(dictionaryLiteral elements: (String, Provider)...) {
-        self.init(elements)
-    }
+    package convenience init(dictionaryLiteral elements: (String, Provider)...) { self.init(elements) }
 
     /// The provider that is meant by a word, by an alias alone.
     func provider(aliased word: String) -> Provider? {

@@ -40,9 +40,7 @@ package struct RowRules: Sendable {
     private func check(_ row: NeutralRow, at now: Timestamp) throws(SourceFault) -> ImportRow {
         guard let externalID = ExternalID(row.externalID) else { return Self.malformed(nil, .invalid("externalId")) }
         var notes: [ImportNote] = []
-        func note(_ note: ImportNote) {
-            if notes.count < Self.maximumNotes { notes.append(note) }
-        }
+        func note(_ note: ImportNote) { if notes.count < Self.maximumNotes { notes.append(note) } }
         for word in row.skipped { note(.identitySkipped(Self.word(word))) }
         let createdAt = min(row.createdAt ?? now, now)
         var identities: [ImportedPerson.Identity] = []

@@ -13,14 +13,10 @@ package struct Call: Sendable {
     }
 
     /// The same moment, on behalf of another: what a worker carries out for those who asked for it.
-    package func onBehalf(of origin: ChangeOrigin) -> Call {
-        Call(now: now, origin: origin, caller: caller)
-    }
+    package func onBehalf(of origin: ChangeOrigin) -> Call { Call(now: now, origin: origin, caller: caller) }
 
     /// The same call, with the device that an earlier request named.
-    package func with(_ device: Device?) -> Call {
-        Call(now: now, origin: origin, caller: caller.with(device))
-    }
+    package func with(_ device: Device?) -> Call { Call(now: now, origin: origin, caller: caller.with(device)) }
 }
 
 extension WallClock {

@@ -5,9 +5,7 @@ import Primitives
 package struct Identifier<Entity>: Codable, Hashable, Sendable, CustomStringConvertible {
     package let uuid: UUID
 
-    package init(uuid: UUID) {
-        self.uuid = uuid
-    }
+    package init(uuid: UUID) { self.uuid = uuid }
 
     /// A fresh id: 48 bits of `now` in milliseconds, then 74 of the ten `random` octets. Ids of one process grow with
     /// time, which keeps index inserts on the right-hand edge.
@@ -30,9 +28,7 @@ package struct Identifier<Entity>: Codable, Hashable, Sendable, CustomStringConv
     }
 
     /// The least id of a millisecond: no id made then or later is smaller.
-    package static func first(at time: Timestamp) -> Identifier {
-        Identifier(now: time, random: [])
-    }
+    package static func first(at time: Timestamp) -> Identifier { Identifier(now: time, random: []) }
 
     /// Reads the text form; upper case, braces and other lengths are refused, so that an id has one spelling.
     package init?(_ text: String) {

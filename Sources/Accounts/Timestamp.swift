@@ -3,9 +3,7 @@
 package struct Timestamp: Hashable, Comparable, Sendable {
     package let microseconds: Int64
 
-    package init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    package init(microseconds: Int64) { self.microseconds = microseconds }
 
     /// Saturates rather than traps: the argument may come from a token.
     package init(seconds: Int64) {

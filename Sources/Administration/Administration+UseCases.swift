@@ -76,8 +76,7 @@ extension Administration {
     package func rename(
         _ id: AccountID, to name: DisplayName?, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) -> AccountRecord {
-        let event = AuditEvent(
-            .displayNameChanged, from: administrator.call.origin, accountID: id, reason: reason)
+        let event = AuditEvent(.displayNameChanged, from: administrator.call.origin, accountID: id, reason: reason)
         _ = try await found {
             try await accountStore.rename(id, to: name, by: administrator.call, recording: event)
         }

@@ -23,9 +23,7 @@ package struct WebhookCursor: Sendable {
 package struct WebhookTest: Sendable {
     package let outcome: WebhookOutcome
 
-    package var isDelivered: Bool {
-        if case .delivered = outcome { true } else { false }
-    }
+    package var isDelivered: Bool { if case .delivered = outcome { true } else { false } }
 }
 
 /// Where a replay begins.

@@ -105,9 +105,7 @@ extension AdministrationFailure {
     }
 
     /// For a log: no parameter and no row.
-    package var detail: String {
-        if case .database(let error) = self { error.debugDescription } else { "\(self)" }
-    }
+    package var detail: String { if case .database(let error) = self { error.debugDescription } else { "\(self)" } }
 
     /// Why an act can't be done, where another try or another act may help; `nil` for the others.
     package var sentence: String? {

@@ -87,9 +87,7 @@ package struct OAuthAdministration: Sendable {
         try await changed { try await clients.setStatus(of: id, to: status, by: call) }
     }
 
-    package func linkedClients(
-        of id: AccountID, by call: Call
-    ) async throws(AdministrationFailure) -> [LinkedClient] {
+    package func linkedClients(of id: AccountID, by call: Call) async throws(AdministrationFailure) -> [LinkedClient] {
         guard try await stored({ try await accounts.account(id) }) != nil else { throw .notFound }
         return try await stored { try await grants.linkedClients(of: id, by: call) }
     }

@@ -17,9 +17,7 @@ package struct Argon2: @unchecked Sendable {
     private let function: Function
 
     @unsafe
-    private init(function: @escaping Function) {
-        unsafe self.function = function
-    }
+    private init(function: @escaping Function) { unsafe self.function = function }
 
     /// `nil` where the library is not installed.
     package static let shared: Argon2? = {

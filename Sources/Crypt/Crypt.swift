@@ -10,9 +10,7 @@ package enum Crypt {
     /// - Parameter memoryBytes: what the setting takes. yescrypt says of any failure that the setting is wrong (EINVAL).
     /// - Returns: `nil` for a password that has a NUL or is too long (512 bytes), and for a setting that is refused.
     /// - Throws: when there is no memory.
-    package static func hash(
-        _ password: String, setting: String, memoryBytes: Int = 0
-    ) throws(OutOfMemory) -> String? {
+    package static func hash(_ password: String, setting: String, memoryBytes: Int = 0) throws(OutOfMemory) -> String? {
         // The library reads up to the first NUL.
         guard !password.utf8.contains(0), !setting.utf8.contains(0) else { return nil }
         let data = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)

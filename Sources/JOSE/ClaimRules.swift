@@ -109,9 +109,7 @@ package struct ClaimRules: Sendable {
     /// Checks `events`, `iss` and `aud` alone: whether the issuer made the token for us, though it may be out of date.
     ///
     /// - Returns: the issuer as configured, and the first of our audiences that the token names.
-    package func checkParties(
-        of token: VerifiedToken
-    ) throws(TokenRejection) -> (issuer: String, audience: String) {
+    package func checkParties(of token: VerifiedToken) throws(TokenRejection) -> (issuer: String, audience: String) {
         let claims = token.claims
         switch (events, claims["events"] != nil) {
         case (.refused, true): throw .eventToken
@@ -154,9 +152,7 @@ package struct ClaimRules: Sendable {
         return audience
     }
 
-    private func ours(_ claim: JSONValue) -> String? {
-        audiences.first { claim.isString(equalTo: $0) }
-    }
+    private func ours(_ claim: JSONValue) -> String? { audiences.first { claim.isString(equalTo: $0) } }
 
     private static func date(_ name: String, of claims: JSONValue) throws(TokenRejection) -> NumericDate? {
         guard let claim = claims[name] else { return nil }

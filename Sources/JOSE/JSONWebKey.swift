@@ -68,7 +68,5 @@ struct JSONWebKey: Sendable {
 /// The rule for a `kid`: bytes to compare, nothing else. It never becomes part of a path, an address or an SQL
 /// statement.
 enum KeyID {
-    static func isValid(_ id: [UInt8]) -> Bool {
-        1...256 ~= id.count && id.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-    }
+    static func isValid(_ id: [UInt8]) -> Bool { 1...256 ~= id.count && id.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }

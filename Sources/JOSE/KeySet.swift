@@ -58,8 +58,7 @@ package struct KeySet: Sendable {
             if keys.count(where: { $0.id == key.id && $0.key.algorithm == key.key.algorithm }) == 1 {
                 unique.append(key)
             } else {
-                rejected.append(
-                    RejectedKey(keyID: String(decoding: key.id, as: UTF8.self), reason: .ambiguousKeyID))
+                rejected.append(RejectedKey(keyID: String(decoding: key.id, as: UTF8.self), reason: .ambiguousKeyID))
             }
         }
         self.keys = unique
@@ -72,9 +71,7 @@ package struct KeySet: Sendable {
     package var keyIDs: [String] { keys.map { String(decoding: $0.id, as: UTF8.self) } }
 
     /// The key with exactly this `kid`; when an RSA and an EC key share it, the first.
-    package func key(id: [UInt8]) -> PublicKey? {
-        keys.first { $0.id == id }?.key
-    }
+    package func key(id: [UInt8]) -> PublicKey? { keys.first { $0.id == id }?.key }
 
     /// The key with exactly this `kid` that is bound to this algorithm.
     package func key(id: [UInt8], for algorithm: SignatureAlgorithm) -> PublicKey? {

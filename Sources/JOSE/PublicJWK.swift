@@ -13,9 +13,7 @@ package struct PublicJWK: Sendable {
     private let material: Material
 
     /// - Parameter keyID: the `kid`; the thumbprint of the key without one.
-    package init(_ key: P256PrivateKey, keyID: String? = nil) {
-        self.init(.p256(x: key.x, y: key.y), keyID: keyID)
-    }
+    package init(_ key: P256PrivateKey, keyID: String? = nil) { self.init(.p256(x: key.x, y: key.y), keyID: keyID) }
 
     /// - Parameter keyID: the `kid`; the thumbprint of the key without one.
     package init(_ key: RSAPrivateKey, keyID: String? = nil) {

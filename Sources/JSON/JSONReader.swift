@@ -11,9 +11,7 @@ struct JSONReader {
     private var container: UInt32?
     private var depth = 0
 
-    init(limits: JSONLimits) {
-        self.limits = limits
-    }
+    init(limits: JSONLimits) { self.limits = limits }
 
     mutating func read(_ bytes: Span<UInt8>) throws(JSONError) {
         // Offsets are 32 bits wide.
@@ -199,7 +197,5 @@ struct JSONReader {
 
     private var offset: UInt32 { UInt32(truncatingIfNeeded: position) }
 
-    private func refusal(_ kind: JSONError.Kind) -> JSONError {
-        JSONError(kind: kind, offset: position)
-    }
+    private func refusal(_ kind: JSONError.Kind) -> JSONError { JSONError(kind: kind, offset: position) }
 }

@@ -74,9 +74,7 @@ package struct JSONValue: Sendable {
     }
 
     /// The value of a number that is an integer of 64 bits, however it is written: `1000`, `1e3`, `1000.0`.
-    package var integer: Int64? {
-        digits ?? number?.integer
-    }
+    package var integer: Int64? { digits ?? number?.integer }
 
     /// The value of a number written as 1 to 18 digits and nothing else, as almost all are.
     package var digits: Int64? {

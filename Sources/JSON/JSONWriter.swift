@@ -20,9 +20,7 @@ package struct JSONWriter: Sendable {
 
     /// An object whose members are what `write` writes.
     @inlinable
-    package mutating func object<Failure: Error>(
-        _ write: (inout JSONWriter) throws(Failure) -> Void
-    ) throws(Failure) {
+    package mutating func object<Failure: Error>(_ write: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         begin(UInt8(ascii: "{"))
         try write(&self)
         end(UInt8(ascii: "}"))
@@ -30,9 +28,7 @@ package struct JSONWriter: Sendable {
 
     /// An array whose elements are what `write` writes.
     @inlinable
-    package mutating func array<Failure: Error>(
-        _ write: (inout JSONWriter) throws(Failure) -> Void
-    ) throws(Failure) {
+    package mutating func array<Failure: Error>(_ write: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         begin(UInt8(ascii: "["))
         try write(&self)
         end(UInt8(ascii: "]"))
@@ -81,9 +77,7 @@ package struct JSONWriter: Sendable {
     package mutating func null() { literal("null") }
 
     /// A value that was read, in the spelling of its document but without its white space: on one line.
-    package mutating func value(_ value: JSONValue) {
-        copy(value.index, of: value.document)
-    }
+    package mutating func value(_ value: JSONValue) { copy(value.index, of: value.document) }
 
     /// Recursive: as deep as the document, which its reader's limits bound.
     private mutating func copy(_ index: Int, of document: JSONDocument) {
@@ -139,9 +133,7 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    private mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
-    }
+    private mutating func separate() { if needsComma { bytes.append(UInt8(ascii: ",")) } }
 
     /// Escapes what RFC 8259 §7 says must be, and nothing else.
     private mutating func quote(_ text: String) {
@@ -265,9 +257,7 @@ extension JSONWriter {
     }
 
     /// Writes nothing for nil.
-    package mutating func member(_ name: String, _ value: String?) {
-        if let value { member(name, value) }
-    }
+    package mutating func member(_ name: String, _ value: String?) { if let value { member(name, value) } }
 }
 
 extension JSONWriter {

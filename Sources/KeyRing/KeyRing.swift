@@ -22,9 +22,7 @@ package final class KeyRing: Sendable {
         case feed
 
         /// Its place among all cases.
-        fileprivate var position: Int {
-            Self.allCases.prefix { $0 != self }.count
-        }
+        fileprivate var position: Int { Self.allCases.prefix { $0 != self }.count }
     }
 
     /// A key of the ring for one purpose.
@@ -72,9 +70,7 @@ package final class KeyRing: Sendable {
     }
 
     /// The subkey under which new values are written.
-    package func current(for purpose: Purpose) -> Subkey {
-        subkeys[purpose.position].current
-    }
+    package func current(for purpose: Purpose) -> Subkey { subkeys[purpose.position].current }
 
     /// The subkey of a key of the ring, if it is still in it.
     package func subkey(_ keyID: String, for purpose: Purpose) -> Subkey? {
@@ -82,9 +78,7 @@ package final class KeyRing: Sendable {
     }
 
     /// The subkeys of all lines, the one that writes first: what was written may be under any of them.
-    package func all(for purpose: Purpose) -> [Subkey] {
-        subkeys[purpose.position].all
-    }
+    package func all(for purpose: Purpose) -> [Subkey] { subkeys[purpose.position].all }
 
     private static func subkey(
         of key: (id: String, bytes: [UInt8]), for purpose: Purpose

@@ -46,8 +46,7 @@ extension KeyRing {
         _ plaintext: [UInt8], for purpose: Purpose, at location: SealedLocation
     ) throws(OpenSSLError) -> [UInt8] {
         let subkey = current(for: purpose)
-        let box = try AES256GCM.seal(
-            plaintext, key: subkey.bytes, aad: location.additionalData(keyID: subkey.keyID))
+        let box = try AES256GCM.seal(plaintext, key: subkey.bytes, aad: location.additionalData(keyID: subkey.keyID))
         return KeyRing.mark(of: subkey) + box
     }
 

@@ -27,13 +27,9 @@ package struct Migration: Sendable, Equatable {
     package var isTransactional: Bool { up.isTransactional && down.isTransactional }
 
     /// The name of its files without the suffix, such as `0004_create_sessions`.
-    package var label: String {
-        Migration.label(version: version, name: name)
-    }
+    package var label: String { Migration.label(version: version, name: name) }
 
-    static func label(version: Int, name: String) -> String {
-        fourDigits(version) + "_" + name
-    }
+    static func label(version: Int, name: String) -> String { fourDigits(version) + "_" + name }
 
     static func fourDigits(_ version: Int) -> String {
         let digits = String(version)

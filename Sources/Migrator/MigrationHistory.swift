@@ -10,9 +10,7 @@ package struct AppliedMigration: Sendable, Equatable {
     /// `MigrationScript.servesFrom`, for programs that don't have the script.
     package var servesFrom: Int?
 
-    package var label: String {
-        Migration.label(version: version, name: name)
-    }
+    package var label: String { Migration.label(version: version, name: name) }
 }
 
 /// The binary's migrations beside the database's. Pure: every rule about what may run is decided here.
@@ -23,18 +21,14 @@ package struct MigrationHistory: Sendable {
     package let applied: [AppliedMigration]
 
     /// The migrations of a later program, applied or under way.
-    package var later: [AppliedMigration] {
-        applied.filter { migration($0.version) == nil }
-    }
+    package var later: [AppliedMigration] { applied.filter { migration($0.version) == nil } }
 
     /// The reasons not to serve. A later migration is none unless it names a level: later migrations add to the schema
     /// while older programs serve, and an operator may go back to an older program.
     package var servingFaults: [MigrationFault] { disagreements + later.compactMap(supersession(by:)) + unfinished }
 
     /// All differences between binary and database.
-    package var differences: [MigrationFault] {
-        disagreements + later.map { .unknown($0.label) } + unfinished
-    }
+    package var differences: [MigrationFault] { disagreements + later.map { .unknown($0.label) } + unfinished }
 
     /// The migrations that `up` has to apply, interrupted ones included; none on the schema of a later program. Refused
     /// where that has taken away what this one needs: who brings the schema up starts the program next.

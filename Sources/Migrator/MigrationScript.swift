@@ -5,9 +5,7 @@ package struct MigrationScript: Sendable, Equatable {
     /// False when the first line begins with `-- no-transaction`: PostgreSQL refuses some statements, above all
     /// `CREATE INDEX CONCURRENTLY`, inside a transaction block. Such a script may be interrupted anywhere and is then run
     /// again from its start, so each of its statements has to be repeatable (`IF NOT EXISTS`, `IF EXISTS`).
-    package var isTransactional: Bool {
-        !text.prefix { $0 != "\n" }.hasPrefix("-- no-transaction")
-    }
+    package var isTransactional: Bool { !text.prefix { $0 != "\n" }.hasPrefix("-- no-transaction") }
 
     /// The oldest level whose programs can serve on the schema that this up script leaves, where a level is the number
     /// of the last migration that a program knows. Named by a line `-- serves-from: 0018` of the comment at its head;
@@ -50,9 +48,7 @@ package struct MigrationScript: Sendable, Equatable {
 
     /// The statements, one by one. Outside a transaction they are sent singly, because the server runs a message of
     /// several statements as one transaction.
-    package var statements: [SQLStatement] {
-        SQLStatement.split(text)
-    }
+    package var statements: [SQLStatement] { SQLStatement.split(text) }
 
     /// The first word of a statement that would end the transaction around the script, and with it the guarantee that a
     /// script and its bookkeeping take effect together.
@@ -75,14 +71,10 @@ package struct MigrationScript: Sendable, Equatable {
 
     /// The names, as the catalog has them, of the tables, views and sequences that this script creates; not those of a
     /// `DO` block.
-    var relations: [String] {
-        created { $0.skip("TABLE") || $0.skip("VIEW") || $0.skip("SEQUENCE") }
-    }
+    var relations: [String] { created { $0.skip("TABLE") || $0.skip("VIEW") || $0.skip("SEQUENCE") } }
 
     /// The names of the functions that this script creates, likewise.
-    var functions: [String] {
-        created { $0.skip("FUNCTION") }
-    }
+    var functions: [String] { created { $0.skip("FUNCTION") } }
 
     /// - Parameter kind: removes the words of a kind of object from the front. Returns whether they were there.
     private func created(_ kind: (inout ArraySlice<String>) -> Bool) -> [String] {

@@ -41,9 +41,7 @@ struct MigrationSession {
     }
 
     /// Releases the lock. Closing the connection would do so as well, a little later.
-    func unlock() async throws {
-        try await connection.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
-    }
+    func unlock() async throws { try await connection.execute("SELECT pg_advisory_unlock(\(Self.lockKey))") }
 
     // MARK: - The bookkeeping
 

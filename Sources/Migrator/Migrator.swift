@@ -82,30 +82,20 @@ package struct Migrator: Sendable {
     }
 
     /// Every migration that the binary or the database knows.
-    package func status() async throws -> [MigrationEntry] {
-        try await history().entries
-    }
+    package func status() async throws -> [MigrationEntry] { try await history().entries }
 
     /// All differences between database and binary; empty when they are of the same release.
-    package func verify() async throws -> [MigrationFault] {
-        try await history().differences
-    }
+    package func verify() async throws -> [MigrationFault] { try await history().differences }
 
     /// The reasons not to serve on this schema; empty when there are none.
-    package func servingFaults() async throws -> [MigrationFault] {
-        try await history().servingFaults
-    }
+    package func servingFaults() async throws -> [MigrationFault] { try await history().servingFaults }
 
     /// Refuses a schema that this binary can't serve on: the one check that `serve` makes, at its start and for
     /// readiness. The service role may do it.
-    package func requireServableSchema() async throws {
-        if let fault = try await servingFaults().first { throw fault }
-    }
+    package func requireServableSchema() async throws { if let fault = try await servingFaults().first { throw fault } }
 
     /// The label of the latest migration that only a later program knows, if there is one.
-    package func latestOfLaterProgram() async throws -> String? {
-        try await history().later.last?.label
-    }
+    package func latestOfLaterProgram() async throws -> String? { try await history().later.last?.label }
 
     private func history() async throws -> MigrationHistory {
         try await MigrationHistory.read(of: migrations, from: database)

@@ -21,9 +21,7 @@ package struct NewMigration: Sendable {
     }
 
     /// Whether a migration may be called so: `verb_object`.
-    package static func isName(_ text: String) -> Bool {
-        text.wholeMatch(of: /[a-z][a-z0-9]*(_[a-z0-9]+)+/) != nil
-    }
+    package static func isName(_ text: String) -> Bool { text.wholeMatch(of: /[a-z][a-z0-9]*(_[a-z0-9]+)+/) != nil }
 
     /// Writes the pair under the next free number. Files that exist are never touched.
     package init(name: String, directory: String) throws(Fault) {

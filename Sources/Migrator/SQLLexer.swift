@@ -7,9 +7,7 @@ struct SQLLexer {
     private let bytes: [UInt8]
     private var index = 0
 
-    init(bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// The range of the next token; an unclosed quote reaches to the end of the text.
     mutating func next() -> Range<Int>? {
@@ -97,9 +95,7 @@ struct SQLLexer {
         }
     }
 
-    private func byteAt(_ position: Int) -> UInt8? {
-        position < bytes.count ? bytes[position] : nil
-    }
+    private func byteAt(_ position: Int) -> UInt8? { position < bytes.count ? bytes[position] : nil }
 
     private func isIdentifier(_ byte: UInt8) -> Bool {
         byte >= 0x80 || byte.isASCIIAlphanumeric || byte == UInt8(ascii: "_")

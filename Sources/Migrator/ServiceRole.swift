@@ -33,9 +33,7 @@ package struct ServiceRole: Sendable {
             relname)::text
         """
 
-    package init(name: String) {
-        self.name = name
-    }
+    package init(name: String) { self.name = name }
 
     /// The privileges of the role on a relation of `pg_class`: none on a partition, which is reached through its
     /// parent, nor on a detached month of the audit trail, which is no partition any more and needs the same
@@ -79,9 +77,7 @@ struct TablePrivilege: Sendable {
     }
 
     /// The columns that it is on; nil for the whole table.
-    func columns(of relation: Relation) -> [String]? {
-        isCovered.map { relation.columns.filter($0) }
-    }
+    func columns(of relation: Relation) -> [String]? { isCovered.map { relation.columns.filter($0) } }
 }
 
 extension SQL {

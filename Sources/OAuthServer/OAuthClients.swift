@@ -20,9 +20,7 @@ package final class OAuthClients: Sendable {
     /// Google's until the first answer: a client that is promised an `iss` refuses a redirect without one (RFC 9207 §2.4).
     private let googles = Mutex<(areThere: Bool, until: ContinuousClock.Instant)>((true, .now))
 
-    package init(store: OAuthClientStore) {
-        self.store = store
-    }
+    package init(store: OAuthClientStore) { self.store = store }
 
     func client(_ id: OAuthClientID) async throws -> StoredOAuthClient? {
         if let entry = cached.withLock({ $0[id] }), entry.until > .now { return entry.client }

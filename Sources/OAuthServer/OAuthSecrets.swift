@@ -57,9 +57,7 @@ struct IssuedOAuthTokens: Sendable {
     }
 
     func stored(accessExpiresAt: Timestamp) -> NewOAuthTokens {
-        NewOAuthTokens(
-            accessHash: access.hash, accessExpiresAt: accessExpiresAt,
-            refresh: refresh.storedRefresh)
+        NewOAuthTokens(accessHash: access.hash, accessExpiresAt: accessExpiresAt, refresh: refresh.storedRefresh)
     }
 }
 

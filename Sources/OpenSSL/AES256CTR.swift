@@ -17,8 +17,7 @@ package enum AES256CTR {
             "EVP_EncryptInit_ex2")
         var output = [UInt8](repeating: 0, count: plaintext.count)
         var written: Int32 = 0
-        try require(
-            unsafe EVP_EncryptUpdate(context.pointer, &output, &written, plaintext, count), "EVP_EncryptUpdate")
+        try require(unsafe EVP_EncryptUpdate(context.pointer, &output, &written, plaintext, count), "EVP_EncryptUpdate")
         return output
     }
 }

@@ -10,16 +10,12 @@ package enum AES256GCM {
     /// OpenSSL takes the length of a tag as it is given, down to one octet; only whole tags are made and accepted here.
     private static let tagByteCount = 16
 
-    package static func seal(
-        _ plaintext: [UInt8], key: [UInt8], aad: [UInt8]
-    ) throws(OpenSSLError) -> [UInt8] {
+    package static func seal(_ plaintext: [UInt8], key: [UInt8], aad: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         try seal(plaintext, key: key, aad: aad, iv: SecureRandom.bytes(ivByteCount))
     }
 
     /// With the caller's IV, for published vectors: one IV never serves two messages under one key.
-    static func seal(
-        _ plaintext: [UInt8], key: [UInt8], aad: [UInt8], iv: [UInt8]
-    ) throws(OpenSSLError) -> [UInt8] {
+    static func seal(_ plaintext: [UInt8], key: [UInt8], aad: [UInt8], iv: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         guard key.count == keyByteCount, iv.count == ivByteCount else {
             throw OpenSSLError("AES-256-GCM seal", refused: "wrong key or IV length")
         }

@@ -45,8 +45,7 @@ extension AsymmetricKey {
     var privateDER: [UInt8] {
         get throws(OpenSSLError) {
             ERR_clear_error()
-            let info = try unsafe Handle(
-                EVP_PKEY2PKCS8(pointer), freedBy: PKCS8_PRIV_KEY_INFO_free, "EVP_PKEY2PKCS8")
+            let info = try unsafe Handle(EVP_PKEY2PKCS8(pointer), freedBy: PKCS8_PRIV_KEY_INFO_free, "EVP_PKEY2PKCS8")
             var octets: UnsafeMutablePointer<UInt8>?
             let count = unsafe i2d_PKCS8_PRIV_KEY_INFO(info.pointer, &octets)
             return try unsafe Self.adopt(octets, count, "i2d_PKCS8_PRIV_KEY_INFO")

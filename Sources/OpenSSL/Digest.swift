@@ -21,8 +21,7 @@ package enum SHA512 {
 private func digest(_ algorithm: Algorithm, of bytes: RawSpan, count: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { digest, written in
         let result = unsafe bytes.withUnsafeBytes { bytes in
-            unsafe EVP_Digest(
-                bytes.baseAddress, bytes.count, digest.baseAddress, nil, try? algorithm.fetched, nil)
+            unsafe EVP_Digest(bytes.baseAddress, bytes.count, digest.baseAddress, nil, try? algorithm.fetched, nil)
         }
         guard result == 1 else { fatalError("OpenSSL cannot compute SHA-2") }
         written = count

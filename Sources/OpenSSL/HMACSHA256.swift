@@ -13,8 +13,7 @@ package enum HMACSHA256 {
         parameters.add("digest", text: "SHA256")
         // As a parameter, and not as the argument, where an empty key's NULL would mean "no key yet".
         parameters.add("key", octets: key)
-        try require(
-            unsafe parameters.withPointer { unsafe EVP_MAC_init(context.pointer, nil, 0, $0) }, "EVP_MAC_init")
+        try require(unsafe parameters.withPointer { unsafe EVP_MAC_init(context.pointer, nil, 0, $0) }, "EVP_MAC_init")
         try unsafe require(
             message.withUnsafeBufferPointer {
                 unsafe EVP_MAC_update(context.pointer, $0.baseAddress, $0.count)

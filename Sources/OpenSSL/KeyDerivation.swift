@@ -102,8 +102,7 @@ private func deriveKey(
     _ algorithm: Algorithm, _ parameters: borrowing Parameters, count: Int
 ) throws(OpenSSLError) -> [UInt8] {
     guard count > 0 else { throw OpenSSLError("EVP_KDF_derive", refused: "no output asked for") }
-    let context = try unsafe Handle(
-        EVP_KDF_CTX_new(algorithm.fetched), freedBy: EVP_KDF_CTX_free, "EVP_KDF_CTX_new")
+    let context = try unsafe Handle(EVP_KDF_CTX_new(algorithm.fetched), freedBy: EVP_KDF_CTX_free, "EVP_KDF_CTX_new")
     var derived = [UInt8](repeating: 0, count: count)
     let result = unsafe derived.withUnsafeMutableBufferPointer { derived in
         unsafe parameters.withPointer {

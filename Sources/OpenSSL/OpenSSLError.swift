@@ -39,9 +39,7 @@ extension OpenSSLError: CustomStringConvertible, CustomDebugStringConvertible {
     /// Says nothing about why: this text may reach a log or a client.
     package var description: String { "A cryptographic operation failed." }
 
-    package var debugDescription: String {
-        "\(operation): \(reason) (code \(String(code, radix: 16))) at \(location)"
-    }
+    package var debugDescription: String { "\(operation): \(reason) (code \(String(code, radix: 16))) at \(location)" }
 }
 
 /// Checks the result of the many OpenSSL functions that mean success by exactly 1.

@@ -11,7 +11,5 @@ package enum OpenSSLLibrary {
     /// By default libcrypto frees its locks in an `atexit` handler. A thread that ends a moment later, while the
     /// process is still exiting, cleans up its own part of the library and dereferences them: a crash in place of an
     /// exit status (OPENSSL_init_crypto(3), OPENSSL_INIT_NO_ATEXIT).
-    package static func disableAtExitCleanup() {
-        _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
-    }
+    package static func disableAtExitCleanup() { _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) }
 }

@@ -13,8 +13,7 @@ package final class P256PrivateKey: Sendable {
 
     /// Generates a pair.
     package convenience init() throws(OpenSSLError) {
-        try unsafe self.init(
-            AsymmetricKey(generating: "EC") { unsafe EVP_PKEY_CTX_set_group_name($0, "prime256v1") })
+        try unsafe self.init(AsymmetricKey(generating: "EC") { unsafe EVP_PKEY_CTX_set_group_name($0, "prime256v1") })
     }
 
     /// From one unencrypted PKCS#8 block, which is what Apple's `.p8` files hold.
@@ -25,9 +24,7 @@ package final class P256PrivateKey: Sendable {
     }
 
     /// From an unencrypted PKCS#8 PrivateKeyInfo.
-    package convenience init(der: [UInt8]) throws(OpenSSLError) {
-        try self.init(AsymmetricKey(privateDER: der))
-    }
+    package convenience init(der: [UInt8]) throws(OpenSSLError) { try self.init(AsymmetricKey(privateDER: der)) }
 
     private init(_ key: consuming AsymmetricKey) throws(OpenSSLError) {
         defer { ERR_clear_error() }

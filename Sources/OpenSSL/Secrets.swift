@@ -25,9 +25,7 @@ package func constantTimeEquals(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     unsafe constantTimeEquals(a.span.bytes, b.span.bytes)
 }
 
-package func constantTimeEquals(_ a: String, _ b: String) -> Bool {
-    constantTimeEquals(Array(a.utf8), Array(b.utf8))
-}
+package func constantTimeEquals(_ a: String, _ b: String) -> Bool { constantTimeEquals(Array(a.utf8), Array(b.utf8)) }
 
 /// Octets that prove who presents them, such as an authentication code or a password's hash.
 ///
@@ -37,9 +35,7 @@ package struct SecretBytes: Sendable {
     /// For what stores or derives; compare with `matches`.
     package let bytes: [UInt8]
 
-    package init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     package func matches(_ presented: [UInt8]) -> Bool { constantTimeEquals(bytes, presented) }
 

@@ -23,8 +23,7 @@ final class SignatureContext: @unchecked Sendable {
                 unsafe EVP_PKEY_CTX_set_rsa_padding(operation.pointer, RSA_PKCS1_PADDING),
                 "EVP_PKEY_CTX_set_rsa_padding")
         }
-        try require(
-            unsafe EVP_PKEY_CTX_set_signature_md(operation.pointer, sha256), "EVP_PKEY_CTX_set_signature_md")
+        try require(unsafe EVP_PKEY_CTX_set_signature_md(operation.pointer, sha256), "EVP_PKEY_CTX_set_signature_md")
     }
 
     /// True only for OpenSSL's 1: it returns 0 for a wrong signature and a negative number for a malformed one.

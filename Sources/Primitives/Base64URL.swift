@@ -48,9 +48,7 @@ package enum Base64URL {
         return rejected & outside == 0 ? bytes : nil
     }
 
-    package static func decode(_ text: String) -> [UInt8]? {
-        unsafe decode(text.utf8Span.span.bytes)
-    }
+    package static func decode(_ text: String) -> [UInt8]? { unsafe decode(text.utf8Span.span.bytes) }
 
     /// Appends the text of `bytes`, as UTF-8.
     package static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
@@ -80,9 +78,7 @@ package enum Base64URL {
     private static let outside: UInt8 = 0b1100_0000
 
     /// The bits that the last character has left over must be zero.
-    private static func spare(_ bits: UInt8) -> UInt8 {
-        bits == 0 ? 0 : outside
-    }
+    private static func spare(_ bits: UInt8) -> UInt8 { bits == 0 ? 0 : outside }
 
     private static let alphabet = [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 

@@ -19,9 +19,7 @@ package enum DedicatedThread {
     ///   - name: shown by `ps` and debuggers; the kernel keeps 15 bytes of it.
     ///   - stackBytes: the system's usual size (8 MB, reserved, not used) if absent.
     /// - Returns: `false` when the system can't make another thread.
-    package static func start(
-        _ name: String, stackBytes: Int? = nil, _ run: @escaping @Sendable () -> Void
-    ) -> Bool {
+    package static func start(_ name: String, stackBytes: Int? = nil, _ run: @escaping @Sendable () -> Void) -> Bool {
         // Signals are for the rest of the process, and the threads of libraries started from here inherit the mask: a
         // write to a connection that the peer has closed must not raise SIGPIPE anywhere.
         var every = sigset_t()

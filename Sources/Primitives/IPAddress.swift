@@ -8,9 +8,7 @@ package struct IPAddress: Hashable, Sendable {
     package init(bits: UInt128) { self.bits = bits }
 
     /// - Parameter octets: the 16 of IPv6, in the order of the network.
-    package init(octets: [UInt8]) {
-        bits = octets.reduce(0) { $0 << 8 | UInt128($1) }
-    }
+    package init(octets: [UInt8]) { bits = octets.reduce(0) { $0 << 8 | UInt128($1) } }
 
     /// Reads the text form of one address, without port, brackets or zone.
     package init?(_ text: String) {

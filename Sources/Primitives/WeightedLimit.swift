@@ -16,9 +16,7 @@ package final class WeightedLimit: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    package init(_ limit: Int) {
-        self.limit = limit
-    }
+    package init(_ limit: Int) { self.limit = limit }
 
     /// - Parameter weight: what the work takes. What is over the whole limit runs alone.
     package func admit<Value: Sendable>(_ weight: Int, _ work: () async -> Value) async -> Value {

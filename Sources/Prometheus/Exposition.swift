@@ -9,9 +9,7 @@ struct Exposition {
     private let help: [String: String]
     private(set) var text = ""
 
-    init(help: [String: String] = [:]) {
-        self.help = help
-    }
+    init(help: [String: String] = [:]) { self.help = help }
 
     /// Writes the `# HELP` and `# TYPE` lines of a metric. Its samples follow.
     mutating func begin(_ name: String, _ kind: Kind) {

@@ -34,9 +34,7 @@ final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
 
     func reset() { count.store(0, ordering: .relaxed) }
 
-    func write(to page: inout Exposition) {
-        page.sample(id.name, id.labels, count.load(ordering: .relaxed))
-    }
+    func write(to page: inout Exposition) { page.sample(id.name, id.labels, count.load(ordering: .relaxed)) }
 }
 
 /// A gauge: the value that was recorded last.
@@ -54,9 +52,7 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     func increment(by amount: Double) { value.add(amount) }
     func decrement(by amount: Double) { value.add(-amount) }
 
-    func write(to page: inout Exposition) {
-        page.sample(id.name, id.labels, value.load(ordering: .relaxed))
-    }
+    func write(to page: inout Exposition) { page.sample(id.name, id.labels, value.load(ordering: .relaxed)) }
 }
 
 /// A histogram with buckets for seconds: from 0.1 ms, the time of a signature check, to 10 s, the timeout of a call to

@@ -136,9 +136,7 @@ extension RateLimiter {
     }
 
     /// Whether there are so many wrong guesses that every address is taken for attacked.
-    func isServiceGuessedAt() async throws(SignInFailure) -> Bool {
-        try await isUsedUp(.guessPerService, of: .service)
-    }
+    func isServiceGuessedAt() async throws(SignInFailure) -> Bool { try await isUsedUp(.guessPerService, of: .service) }
 
     /// Draws the allowance of a code for an address, and takes it back where the request comes to nothing: of several at once
     /// one makes the code. An allowance that its own requests have used up is refused to a network; what others have used up

@@ -122,9 +122,7 @@ struct RateLimiter: Sendable {
         return .rateLimited(kind, retryAfter: wait)
     }
 
-    func noteUsedUp(_ kind: LimitKind) {
-        usedUp.count(kind)
-    }
+    func noteUsedUp(_ kind: LimitKind) { usedUp.count(kind) }
 
     /// Takes one use back. If that fails, it stays counted for as long as any other.
     func putBack(_ kind: LimitKind, of subject: String?) async {
@@ -174,9 +172,7 @@ extension RateLimiter {
     ///   - kind: a limit per network.
     ///   - prefix: not empty for allowances of their own.
     /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when either allowance is used up; nothing is counted then.
-    func drawNetworks(
-        _ kind: LimitKind, prefix: String = "", by call: Call
-    ) async throws(SignInFailure) {
+    func drawNetworks(_ kind: LimitKind, prefix: String = "", by call: Call) async throws(SignInFailure) {
         let allowances = Self.networks(kind, prefix: prefix, by: call)
         for (index, (kind, subject)) in allowances.enumerated() {
             do throws(SignInFailure) {

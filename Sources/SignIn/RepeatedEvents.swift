@@ -48,9 +48,7 @@ final class RepeatedEvents: Sendable {
     private let refusals: RefusalAggregator
     private let state = Mutex(State())
 
-    init(refusals: RefusalAggregator) {
-        self.refusals = refusals
-    }
+    init(refusals: RefusalAggregator) { self.refusals = refusals }
 
     /// Runs what causes an event, and counts the event if it was to write no row.
     ///

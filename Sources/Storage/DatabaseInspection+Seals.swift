@@ -56,8 +56,7 @@ extension DatabaseInspection {
             "SELECT import_id, sealed_key FROM imports ORDER BY import_id DESC LIMIT \(Self.sampleSize)",
             as: ImportID.self, [UInt8].self
         ).map { id, sealed in
-            SealedSample(
-                .imports, sealed, row: id.description, for: .imports, at: ImportStore.location(id), keyRing)
+            SealedSample(.imports, sealed, row: id.description, for: .imports, at: ImportStore.location(id), keyRing)
         }
         return try await (grants + signingKeys + imports).onePerKey + auditTrail(under: keyRing)
     }

@@ -44,9 +44,7 @@ package struct ConnectionLimit: Sendable {
 package struct DatabaseInspection: Sendable {
     let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// Throws when the database takes no writes: a standby, or a primary in read-only mode. Touches no row, and so waits
     /// for no standby. Touches no table either: an index that is built on one would hold up a write that does.

@@ -5,13 +5,9 @@ package import Postgres
 extension Identifier: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     package static var postgresType: PostgresType { .uuid }
 
-    package func encode(into encoder: inout PostgresEncoder) {
-        uuid.encode(into: &encoder)
-    }
+    package func encode(into encoder: inout PostgresEncoder) { uuid.encode(into: &encoder) }
 
-    package init(from value: PostgresValue) throws(PostgresError) {
-        self.init(uuid: try UUID(from: value))
-    }
+    package init(from value: PostgresValue) throws(PostgresError) { self.init(uuid: try UUID(from: value)) }
 }
 
 extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
@@ -47,13 +43,9 @@ extension ExactString where Self: PostgresEncodable {
 extension SecretHash: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     package static var postgresType: PostgresType { .bytea }
 
-    package func encode(into encoder: inout PostgresEncoder) {
-        encoder.append(bytes: bytes)
-    }
+    package func encode(into encoder: inout PostgresEncoder) { encoder.append(bytes: bytes) }
 
-    package init(from value: PostgresValue) throws(PostgresError) {
-        self.init(try [UInt8](from: value))
-    }
+    package init(from value: PostgresValue) throws(PostgresError) { self.init(try [UInt8](from: value)) }
 }
 
 // A text that only a newer release knows is a decoding error: read as anything else, it would be acted on wrongly.
@@ -85,9 +77,7 @@ extension ExternalID: PostgresDecodable {
 }
 
 extension Realm: PostgresDecodable {
-    package init(from value: PostgresValue) throws(PostgresError) {
-        self.init(try String(from: value))
-    }
+    package init(from value: PostgresValue) throws(PostgresError) { self.init(try String(from: value)) }
 }
 
 extension EmailAddress: PostgresDecodable {
@@ -101,7 +91,5 @@ extension EmailAddress: PostgresDecodable {
 
 extension IdentityKey {
     /// The `WHERE` condition for a table whose rows are about one person.
-    var condition: SQL {
-        "subject = \(subject.text) AND provider = \(provider.rawValue) AND realm = \(realm.text)"
-    }
+    var condition: SQL { "subject = \(subject.text) AND provider = \(provider.rawValue) AND realm = \(realm.text)" }
 }

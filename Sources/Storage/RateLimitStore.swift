@@ -84,9 +84,7 @@ private final class AllowanceUses: Sendable {
     private let database: Database
     private let queues = Mutex<[Allowance: Queue]>([:])
 
-    init(database: Database) {
-        self.database = database
-    }
+    init(database: Database) { self.database = database }
 
     var count: Int { queues.withLock { $0.values.reduce(0) { $0 + $1.callers } } }
 

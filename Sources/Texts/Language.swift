@@ -24,11 +24,7 @@ extension Language {
     }
 
     /// Whether it is written from right to left.
-    package var isRightToLeft: Bool {
-        ["ar", "fa", "he", "ur"].contains(Language.first(of: rawValue))
-    }
+    package var isRightToLeft: Bool { ["ar", "fa", "he", "ur"].contains(Language.first(of: rawValue)) }
 
-    private static func first(of tag: String) -> String {
-        String(tag.prefix { $0 != "-" }).lowercased()
-    }
+    private static func first(of tag: String) -> String { String(tag.prefix { $0 != "-" }).lowercased() }
 }

@@ -14,9 +14,7 @@ package struct Feed: Sendable {
         /// How long an answer without events may take to come.
         package var wait: Duration
 
-        package init(
-            from start: Start, types: Set<AccountEvent.Kind> = [], limit: Int = 100, wait: Duration = .zero
-        ) {
+        package init(from start: Start, types: Set<AccountEvent.Kind> = [], limit: Int = 100, wait: Duration = .zero) {
             self.start = start
             self.types = types
             self.limit = limit

@@ -26,9 +26,7 @@ struct WebhookMetrics: Sendable {
         Self.attempts(of: name, result).increment()
     }
 
-    func givenUp(of name: String) {
-        Self.eventsGivenUp(of: name).increment()
-    }
+    func givenUp(of name: String) { Self.eventsGivenUp(of: name).increment() }
 
     private static func attempts(of name: String, _ result: String) -> Counter {
         Counter(label: "countersign_webhook_attempts_total", dimensions: [("endpoint", name), ("result", result)])

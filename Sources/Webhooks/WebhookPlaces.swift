@@ -13,9 +13,7 @@ final class WebhookPlaces: Sendable {
     private let limit: @Sendable () -> Int
     private let inUse = Mutex(SharesInUse<Party>())
 
-    init(_ limit: @escaping @Sendable () -> Int) {
-        self.limit = limit
-    }
+    init(_ limit: @escaping @Sendable () -> Int) { self.limit = limit }
 
     /// - Returns: `false` when there is none now.
     func take(forReplay isReplay: Bool) -> Bool {

@@ -170,8 +170,7 @@ actor WebhookPusher {
         mayHaveMore = false
         let wanted = types.count == AccountEvent.Kind.allCases.count ? [] : types
         guard
-            let page = try await around.feed.page(
-                after: read, of: wanted, limit: isProbing ? 1 : Self.readAhead)
+            let page = try await around.feed.page(after: read, of: wanted, limit: isProbing ? 1 : Self.readAhead)
         else {
             let dropped = try await around.feed.ends()?.dropped ?? read
             around.logger.error(
@@ -272,8 +271,7 @@ actor WebhookPusher {
         let account = item.event.accountID
         if let next {
             try await around.store.park(
-                ParkedEvent(
-                    accountID: account, position: item.event.position, attempts: attempts, event: item.event),
+                ParkedEvent(accountID: account, position: item.event.position, attempts: attempts, event: item.event),
                 until: next, error: error, in: stream.id, under: around.lease)
             parked.insert(account)
             outstanding.subtract((queues[account] ?? []).map(\.event.position))

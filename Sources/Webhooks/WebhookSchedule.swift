@@ -10,9 +10,7 @@ package struct WebhookSchedule: Sendable {
         5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400,
     ])
 
-    package init(steps: [Int64]) {
-        self.steps = steps
-    }
+    package init(steps: [Int64]) { self.steps = steps }
 
     /// - Parameters:
     ///   - attempts: those that have failed.

@@ -53,9 +53,7 @@ package enum WebhookSecret: Sendable {
     }
 
     /// A new secret.
-    package static func fresh() throws -> String {
-        "whsec_" + Data(try SecureRandom.bytes(32)).base64EncodedString()
-    }
+    package static func fresh() throws -> String { "whsec_" + Data(try SecureRandom.bytes(32)).base64EncodedString() }
 
     /// A new key pair: what signs, and what receivers verify with.
     package static func freshPair() throws -> (secret: String, publicKey: String) {
@@ -69,7 +67,5 @@ package enum WebhookSecret: Sendable {
 }
 
 extension String {
-    fileprivate func dropping(prefix: String) -> String? {
-        hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
-    }
+    fileprivate func dropping(prefix: String) -> String? { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil }
 }

@@ -53,9 +53,7 @@ package struct WebhookTargets: Sendable {
     }
 
     /// - Parameter bits: of which the last 32 count.
-    private static func ipv4(_ bits: UInt128) -> IPAddress {
-        IPAddress(bits: 0xFFFF << 32 | (bits & 0xFFFF_FFFF))
-    }
+    private static func ipv4(_ bits: UInt128) -> IPAddress { IPAddress(bits: 0xFFFF << 32 | (bits & 0xFFFF_FFFF)) }
 
     /// The addresses that end with one of IPv4: the compatible ones, and NAT64's.
     private static let translated = ["::/96", "64:ff9b::/96", "64:ff9b:1::/48"].compactMap { IPNetwork($0) }

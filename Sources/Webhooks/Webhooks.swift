@@ -104,8 +104,7 @@ package final class Webhooks: Sendable {
                 let names = configuration().endpoints.keys.sorted()
                 do {
                     if noted?.names != names || noted.map({ $0.at.duration(to: .now) > .seconds(60) }) == true {
-                        try await store.note(
-                            names, forgettingAfter: Self.absenceSeconds, by: clock.call(by: .service))
+                        try await store.note(names, forgettingAfter: Self.absenceSeconds, by: clock.call(by: .service))
                         noted = (names, .now)
                     }
                     for name in names where running.withLock({ $0.insert(name).inserted }) {
@@ -124,13 +123,9 @@ package final class Webhooks: Sendable {
         }
     }
 
-    private func pause(_ duration: Duration) async {
-        await ending.wait(past: 0, atMost: duration)
-    }
+    private func pause(_ duration: Duration) async { await ending.wait(past: 0, atMost: duration) }
 
-    private func noteSuccess(of name: String? = nil) {
-        reports.withLock { _ = $0.removeValue(forKey: name) }
-    }
+    private func noteSuccess(of name: String? = nil) { reports.withLock { _ = $0.removeValue(forKey: name) } }
 
     private func warn(_ message: Logger.Message, _ error: any Error, _ name: String? = nil) {
         guard reports.withLock({ $0[name, default: FailureReports()].failed() }) else { return }

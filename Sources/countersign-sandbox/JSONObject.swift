@@ -30,13 +30,9 @@ struct JSONObject: JSONEncodable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    mutating func set(_ others: JSONObject?) {
-        for (name, value) in others?.members ?? [] { set(name, value) }
-    }
+    mutating func set(_ others: JSONObject?) { for (name, value) in others?.members ?? [] { set(name, value) } }
 
-    mutating func remove(_ name: String) {
-        members.removeAll { $0.name.hasSameBytes(as: name) }
-    }
+    mutating func remove(_ name: String) { members.removeAll { $0.name.hasSameBytes(as: name) } }
 
     /// Turns booleans into the strings "true" and "false", as in Apple's tokens before 2022 and still in its events.
     mutating func convertBooleansToStrings() {
@@ -96,7 +92,5 @@ extension Array: JSONEncodable where Element: JSONEncodable {
 struct JSONNullable: JSONEncodable {
     let value: (any JSONEncodable)?
 
-    func write(to writer: inout JSONWriter) {
-        if let value { value.write(to: &writer) } else { writer.null() }
-    }
+    func write(to writer: inout JSONWriter) { if let value { value.write(to: &writer) } else { writer.null() } }
 }

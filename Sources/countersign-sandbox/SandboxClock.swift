@@ -53,9 +53,7 @@ final class SandboxClock: Sendable {
         }
     }
 
-    func followSystem() {
-        mode.withLock { $0 = .running(offset: 0) }
-    }
+    func followSystem() { mode.withLock { $0 = .running(offset: 0) } }
 
     private static func reading(_ mode: Mode) -> Int64 {
         switch mode {

@@ -58,8 +58,7 @@ struct Countersign: AsyncParsableCommand {
         let command = try parseAsRoot(words)
         let below = type(of: command).configuration.subcommands.map { $0.configuration }.filter(\.shouldDisplay)
         guard below.isEmpty else {
-            throw ValidationError(
-                "one of these is missing: \(below.compactMap(\.commandName).joined(separator: ", "))")
+            throw ValidationError("one of these is missing: \(below.compactMap(\.commandName).joined(separator: ", "))")
         }
         return command
     }

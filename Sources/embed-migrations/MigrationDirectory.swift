@@ -90,9 +90,7 @@ struct MigrationDirectory {
         return (1...pair.version).contains(level)
     }
 
-    private func isOutsideTransaction(_ script: String?) -> Bool {
-        script?.hasPrefix("-- no-transaction") ?? false
-    }
+    private func isOutsideTransaction(_ script: String?) -> Bool { script?.hasPrefix("-- no-transaction") ?? false }
 
     /// Reads a script: text that the compiler and the server read alike, UTF-8 with LF line ends and no other control
     /// than tab. (A Swift literal would turn CRLF into LF, PostgreSQL has no NUL, and either would move the checksum.)

@@ -46,9 +46,7 @@ package struct AllauthSource: ImportSource {
                 """)
     }
 
-    package mutating func next() async throws -> SourceRow? {
-        try await rows.next(row)
-    }
+    package mutating func next() async throws -> SourceRow? { try await rows.next(row) }
 
     private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
         let id = try value.requiredText("id")

@@ -14,9 +14,7 @@ package struct Auth0Source: ImportSource {
         self.aliases = aliases
     }
 
-    package mutating func next() async throws -> SourceRow? {
-        try lines.next().map { SourceRow(of: $0, row) }
-    }
+    package mutating func next() async throws -> SourceRow? { try lines.next().map { SourceRow(of: $0, row) } }
 
     private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
         let id = try value.requiredText("user_id")

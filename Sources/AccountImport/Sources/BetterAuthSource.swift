@@ -65,9 +65,7 @@ package struct BetterAuthSource: ImportSource {
         ) AS used
         """
 
-    package mutating func next() async throws -> SourceRow? {
-        try await rows.next(row)
-    }
+    package mutating func next() async throws -> SourceRow? { try await rows.next(row) }
 
     private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
         let id = try value.requiredText("id")

@@ -13,9 +13,7 @@ package struct CognitoSource: ImportSource {
         self.aliases = aliases
     }
 
-    package mutating func next() async throws -> SourceRow? {
-        try users.next().map { SourceRow(of: $0, row) }
-    }
+    package mutating func next() async throws -> SourceRow? { try users.next().map { SourceRow(of: $0, row) } }
 
     private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
         guard let list = value["Attributes"]?.elements else { throw .required("Attributes") }

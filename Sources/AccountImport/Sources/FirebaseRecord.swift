@@ -117,9 +117,7 @@ struct FirebaseRecordReader {
     private var ahead: [RowBytes] = []
 
     /// - Parameter begun: the beginning of the input, which has been read already.
-    init(_ input: any ByteInput, begun: [UInt8]) {
-        lines = LineReader(input, begun: begun)
-    }
+    init(_ input: any ByteInput, begun: [UInt8]) { lines = LineReader(input, begun: begun) }
 
     /// - Returns: `nil` behind the last record; a line that is none, nor begins one, is `.some(nil)`.
     mutating func next() throws -> FirebaseRecord?? {

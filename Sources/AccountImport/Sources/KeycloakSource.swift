@@ -12,9 +12,7 @@ package struct KeycloakSource: ImportSource {
         self.aliases = aliases
     }
 
-    package mutating func next() async throws -> SourceRow? {
-        try users.next().map { SourceRow(of: $0, row) }
-    }
+    package mutating func next() async throws -> SourceRow? { try users.next().map { SourceRow(of: $0, row) } }
 
     private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
         let id = try value.requiredText("id")

@@ -12,9 +12,7 @@ package struct NeutralSource: ImportSource {
         self.aliases = aliases
     }
 
-    package mutating func next() async throws -> SourceRow? {
-        try lines.next().map { SourceRow(of: $0, row) }
-    }
+    package mutating func next() async throws -> SourceRow? { try lines.next().map { SourceRow(of: $0, row) } }
 
     private static let members: Set<String> = [
         "externalId", "email", "emailVerified", "displayName", "createdAt", "disabled", "identities", "passwordHash",

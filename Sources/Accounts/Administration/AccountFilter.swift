@@ -41,9 +41,7 @@ package struct EmailPrefix: Sendable {
         texts = locals.map { $0 + rest }
     }
 
-    private init(texts: [String]) {
-        self.texts = texts
-    }
+    private init(texts: [String]) { self.texts = texts }
 
     /// Those of one beginning each, in their order.
     package var parts: [EmailPrefix] { texts.map { EmailPrefix(texts: [$0]) } }

@@ -17,13 +17,9 @@ package struct ConsoleStaff: Sendable {
 
     package let people: [Person]
 
-    package init(_ people: [Person]) {
-        self.people = people
-    }
+    package init(_ people: [Person]) { self.people = people }
 
     package func person(with email: EmailAddress) -> Person? { people.first { $0.email == email } }
 
-    package func person(named name: String) -> Person? {
-        people.first { $0.name.hasSameBytes(as: name) }
-    }
+    package func person(named name: String) -> Person? { people.first { $0.name.hasSameBytes(as: name) } }
 }

@@ -168,9 +168,7 @@ package struct FeedEvent: Sendable {
 package struct FeedPosition: Hashable, Comparable, Sendable {
     package let number: Int64
 
-    package init(_ number: Int64) {
-        self.number = number
-    }
+    package init(_ number: Int64) { self.number = number }
 
     package static let beginning = FeedPosition(0)
 

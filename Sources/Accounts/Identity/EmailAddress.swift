@@ -56,9 +56,7 @@ package struct EmailAddress: ExactString {
 
     /// The local part's first character and the domain, to show that an address exists without revealing which:
     /// `j***@example.com`.
-    package var masked: String {
-        (text.first.map(String.init) ?? "") + "***@" + domain
-    }
+    package var masked: String { (text.first.map(String.init) ?? "") + "***@" + domain }
 
     /// Controls, spaces and the characters that open a quoted or bracketed form, which no provider issues.
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {

@@ -18,9 +18,7 @@ package struct ProofCutoff: Hashable, Sendable {
     }
 
     /// Whether a token that was issued then counts, whenever the person authenticated.
-    package func admits(issuedAt: Timestamp) -> Bool {
-        ProofCutoff.admits(issuedAt, from: tokens)
-    }
+    package func admits(issuedAt: Timestamp) -> Bool { ProofCutoff.admits(issuedAt, from: tokens) }
 
     private static func admits(_ time: Timestamp, from cutoff: Timestamp?) -> Bool {
         cutoff.map { time >= Timestamp(seconds: $0.seconds) } ?? true

@@ -11,9 +11,7 @@ package enum Provider: String, CaseIterable, Codable, Sendable {
 package struct Realm: ExactString {
     package let text: String
 
-    package init(_ text: String) {
-        self.text = text
-    }
+    package init(_ text: String) { self.text = text }
 
     package static let main = Realm("main")
 }

@@ -19,9 +19,7 @@ package struct ProviderEmail: Hashable, Sendable {
     package var mailbox: EmailAddress? { isVerified ? address : nil }
 
     /// The address when it may point at a local account: verified, and no relay.
-    package var candidate: EmailAddress? {
-        isVerified && !isPrivateRelay ? address : nil
-    }
+    package var candidate: EmailAddress? { isVerified && !isPrivateRelay ? address : nil }
 }
 
 /// A person whom a provider has authenticated. Made by the provider rules from a verified token, and restored from a

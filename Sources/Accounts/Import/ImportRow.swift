@@ -118,9 +118,7 @@ package enum ImportNote: Hashable, Sendable {
     }
 
     /// The word of the report.
-    package var reported: String? {
-        if case .rowMalformed = self { nil } else { text }
-    }
+    package var reported: String? { if case .rowMalformed = self { nil } else { text } }
 
     package var text: String {
         switch self {

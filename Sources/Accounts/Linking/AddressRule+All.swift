@@ -81,8 +81,7 @@ extension AddressRule {
         AddressRule(
             .bindByPassword, [.relay, .stated, .authoritative], anybody, .enterRaising,
             "The password proves the account; the identity is one of it from then on, and may know its address better."),
-        AddressRule(
-            .bindByCode, [.mailedCode], [.proven], .enter, "The reader of the mailbox is the account's owner."),
+        AddressRule(.bindByCode, [.mailedCode], [.proven], .enter, "The reader of the mailbox is the account's owner."),
         AddressRule(
             .bindByCode, [.mailedCode], [.stated], .takeOverOnceShown,
             "The reader of the mailbox sees who is in the account before they are in it together."),
@@ -99,8 +98,7 @@ extension AddressRule {
     ]
 
     private static let account: [AddressRule] = [
-        AddressRule(
-            .register, [.none], [.nobody], .create(withAddress: true), "First come, and no more than a claim."),
+        AddressRule(.register, [.none], [.nobody], .create(withAddress: true), "First come, and no more than a claim."),
         AddressRule(.register, [.none], someone, .refuseEmailTaken, "An address belongs to one account."),
         AddressRule(
             .registerByCode, [.mailedCode], [.nobody], .create(withAddress: true), "The reader of the mailbox is new."),

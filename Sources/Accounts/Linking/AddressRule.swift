@@ -27,9 +27,7 @@ package enum AddressHolder: String, CaseIterable, Sendable {
     case stated
     case proven
 
-    package init(_ account: Account?) {
-        self.init(account?.emailProof)
-    }
+    package init(_ account: Account?) { self.init(account?.emailProof) }
 
     /// - Parameter proof: the degree of the address for the account that has it; `nil` when none has.
     package init(_ proof: EmailProof?) {

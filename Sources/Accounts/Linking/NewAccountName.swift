@@ -6,9 +6,7 @@ package enum NewAccountName: Sendable {
     case typed(DisplayName?)
 
     /// - Parameter typed: a name that takes the place of the provider's, or `nil`.
-    package init(_ typed: DisplayName?) {
-        self = typed.map { .typed($0) } ?? .ofProvider
-    }
+    package init(_ typed: DisplayName?) { self = typed.map { .typed($0) } ?? .ofProvider }
 
     /// - Parameter provided: the provider's.
     package func chosen(over provided: DisplayName?) -> DisplayName? {

@@ -8,9 +8,7 @@ package struct ShownAccount: Hashable, Sendable {
         self.identities = identities
     }
 
-    package init(_ account: Account) {
-        self.init(id: account.id, identities: account.identities.map(\.id))
-    }
+    package init(_ account: Account) { self.init(id: account.id, identities: account.identities.map(\.id)) }
 
     /// Whether it is this account, without an identity that was not shown.
     package func covers(_ account: Account) -> Bool {

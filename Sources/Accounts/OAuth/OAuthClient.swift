@@ -58,9 +58,7 @@ package struct OAuthClient: Hashable, Sendable {
     }
 
     /// Whether the secret before the last rotation still counts.
-    package func keepsPreviousSecret(at now: Timestamp) -> Bool {
-        previousSecretExpiresAt.map { $0 > now } ?? false
-    }
+    package func keepsPreviousSecret(at now: Timestamp) -> Bool { previousSecretExpiresAt.map { $0 > now } ?? false }
 
     /// The scopes that may be granted to it.
     ///
@@ -78,9 +76,7 @@ package struct OAuthClient: Hashable, Sendable {
     }
 
     /// Whether a URI is a registered one, byte for byte.
-    package func registers(_ uri: String) -> Bool {
-        redirectURIs.contains { $0.text.hasSameBytes(as: uri) }
-    }
+    package func registers(_ uri: String) -> Bool { redirectURIs.contains { $0.text.hasSameBytes(as: uri) } }
 
     /// Whether a name is 1 to 100 bytes without controls: it appears on pages, in mails and in lists.
     package static func isName(_ text: String) -> Bool { AdminKey.isName(text) }

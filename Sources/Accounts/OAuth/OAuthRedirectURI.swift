@@ -15,9 +15,7 @@ package struct OAuthRedirectURI: ExactString {
 
     /// Whether a request's URI is this one: by its bytes, but for the port of a loopback address, which a client on the
     /// person's device learns only when it listens (RFC 8252 §7.3).
-    package func matches(_ requested: String) -> Bool {
-        AppRedirectURI(registering: text)?.matches(requested) ?? false
-    }
+    package func matches(_ requested: String) -> Bool { AppRedirectURI(registering: text)?.matches(requested) ?? false }
 
     /// Whether it is one of Google's for App Flip, which `/oauth/flip` alone takes.
     package var isForFlip: Bool { GoogleLinking.hosts.contains { text.hasPrefix("https://\($0)/a/") } }
@@ -26,9 +24,7 @@ package struct OAuthRedirectURI: ExactString {
     package var isGoogles: Bool { GoogleLinking.hosts.contains { text.hasPrefix("https://\($0)/") } }
 
     /// What `form-action` has to allow for a form that ends there.
-    package var formActionSource: String {
-        AppRedirectURI(registering: text)?.formActionSource ?? "'none'"
-    }
+    package var formActionSource: String { AppRedirectURI(registering: text)?.formActionSource ?? "'none'" }
 }
 
 /// What Google, as a client, is registered with (docs/account-linking.md, "Setting it up").

@@ -84,9 +84,7 @@ extension RefreshLineage {
 
     /// Whether the network is known to be the rotation's. An unknown one counts as another: what can't be compared never
     /// has the larger allowance.
-    private func isOfRotation(_ network: Network?) -> Bool {
-        network != nil && network == self.network
-    }
+    private func isOfRotation(_ network: Network?) -> Bool { network != nil && network == self.network }
 }
 
 extension RefreshLineage.Replacements {

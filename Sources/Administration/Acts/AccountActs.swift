@@ -14,8 +14,7 @@ extension Act {
             """,
         result: "The account is disabled."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
-        try await administration.disable(
-            try identifier(id), reason: try input.statedReason, by: administrator)
+        try await administration.disable(try identifier(id), reason: try input.statedReason, by: administrator)
         return .done
     }
 
@@ -38,8 +37,7 @@ extension Act {
             """,
         result: "All its sessions have ended."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
-        try await administration.signOut(
-            try identifier(id), reason: try input.statedReason, by: administrator)
+        try await administration.signOut(try identifier(id), reason: try input.statedReason, by: administrator)
         return .done
     }
 
@@ -141,8 +139,7 @@ extension Act {
             """,
         result: "The account is deleted."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
-        try await administration.delete(
-            try identifier(id), reason: input.reason, by: administrator)
+        try await administration.delete(try identifier(id), reason: input.reason, by: administrator)
         return .accepted
     }
 

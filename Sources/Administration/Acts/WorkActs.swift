@@ -8,8 +8,7 @@ extension Act {
         consequence: "The revocation is tried again at once.", result: "The revocation is tried again.",
         nothing: "There is nothing left to try again: it is done, or a newer revocation has what it was about."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
-        let revocation = try await administration.retry(
-            try identifier(id), reason: input.reason, by: administrator)
+        let revocation = try await administration.retry(try identifier(id), reason: input.reason, by: administrator)
         return .record(revocation, isChanged: revocation.status == .pending)
     }
 

@@ -13,9 +13,7 @@ package struct ConsoleSecret: Sendable {
         self.text = text
     }
 
-    fileprivate init(_ text: String) {
-        self.text = text
-    }
+    fileprivate init(_ text: String) { self.text = text }
 }
 
 /// For whom a session at the console stands.
@@ -49,9 +47,7 @@ struct ConsoleSecrets: Sendable {
             bodyOctets: ConsoleSecrets.randomOctets + ConsoleHolder.octets)
     }
 
-    func fresh(
-        for holder: ConsoleHolder
-    ) throws(AdministrationFailure) -> (secret: ConsoleSecret, hash: SecretHash) {
+    func fresh(for holder: ConsoleHolder) throws(AdministrationFailure) -> (secret: ConsoleSecret, hash: SecretHash) {
         let (version, named): (UInt8, [UInt8]) =
             switch holder {
             case .key(let id): (Self.keyVersion, withUnsafeBytes(of: id.uuid.uuid) { Array($0) })

@@ -52,8 +52,7 @@ package struct ConsoleSessions: Sendable {
         let (secret, hash) = try secrets.fresh(for: .key(key.id))
         let event = AuditEvent(.consoleOpened, from: administrator.call.origin, reason: "\(key.id)")
         let isOpen = try await stored {
-            try await store.open(
-                hash, for: key.id, recording: event, by: administrator.call)
+            try await store.open(hash, for: key.id, recording: event, by: administrator.call)
         }
         guard isOpen else { throw .unknownKey }
         return secret

@@ -127,9 +127,7 @@ package struct StaffSignIn: Sendable {
     }
 
     /// Whom an answer of Google's proves, which belongs to the flow.
-    func person(
-        by answer: Answer, of flow: StaffFlow, redirectURI: String, at now: Timestamp
-    ) async throws -> Found {
+    func person(by answer: Answer, of flow: StaffFlow, redirectURI: String, at now: Timestamp) async throws -> Found {
         guard !answer.isAmbiguous else { throw Refusal.flow }
         if let issuer = answer.issuer, !configuration.issuers.contains(where: { $0.hasSameBytes(as: issuer) }) {
             throw Refusal.flow
@@ -150,8 +148,7 @@ package struct StaffSignIn: Sendable {
             ).identity
         } catch {
             if case .clientRejected(let fault, let keyID) = error {
-                refusedCredentials.log(
-                    fault, at: .google, keyID: keyID, clientID: configuration.clientID, to: logger)
+                refusedCredentials.log(fault, at: .google, keyID: keyID, clientID: configuration.clientID, to: logger)
             }
             throw Refusal(error)
         }

@@ -46,15 +46,11 @@ package enum RecordValue: Sendable {
 }
 
 extension RecordField {
-    static func text(
-        _ name: String, _ title: String, _ value: @escaping @Sendable (Record) -> String?
-    ) -> RecordField {
+    static func text(_ name: String, _ title: String, _ value: @escaping @Sendable (Record) -> String?) -> RecordField {
         RecordField(name, title) { value($0).map(RecordValue.text) }
     }
 
-    static func code(
-        _ name: String, _ title: String, _ value: @escaping @Sendable (Record) -> String?
-    ) -> RecordField {
+    static func code(_ name: String, _ title: String, _ value: @escaping @Sendable (Record) -> String?) -> RecordField {
         RecordField(name, title) { value($0).map(RecordValue.code) }
     }
 
@@ -71,9 +67,7 @@ extension RecordField {
     }
 
     /// - Parameter bad: the word that is one.
-    static func status(
-        bad: String? = nil, _ value: @escaping @Sendable (Record) -> String
-    ) -> RecordField {
+    static func status(bad: String? = nil, _ value: @escaping @Sendable (Record) -> String) -> RecordField {
         RecordField("status", "Status") { record in
             let word = value(record)
             return .status(word, isBad: word == bad)

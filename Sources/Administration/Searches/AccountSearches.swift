@@ -59,9 +59,7 @@ extension Administration {
     }
 
     /// What accounts are called by; those that are deleted, or have neither address nor name, are not there.
-    package func names(
-        of ids: [AccountID]
-    ) async throws(AdministrationFailure) -> [AccountID: String] {
+    package func names(of ids: [AccountID]) async throws(AdministrationFailure) -> [AccountID: String] {
         try await stored { try await accountSearch.names(of: ids) }
     }
 

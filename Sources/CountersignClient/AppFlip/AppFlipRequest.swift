@@ -71,7 +71,5 @@ extension AppFlipRequest: Equatable {
 }
 
 extension AppFlipRequest: Redacted {
-    public var description: String {
-        "AppFlipRequest(\(redirectURI), scopes: \(scopes), state: \(redacted(state)))"
-    }
+    public var description: String { "AppFlipRequest(\(redirectURI), scopes: \(scopes), state: \(redacted(state)))" }
 }

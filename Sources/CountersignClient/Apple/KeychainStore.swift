@@ -24,18 +24,12 @@
                 location: .dataProtection(accessGroup: accessGroup))
         }
 
-        public func load() throws(SessionError) -> Data? {
-            try item.load()
-        }
+        public func load() throws(SessionError) -> Data? { try item.load() }
 
         /// Changes the item in place, or adds it. Empty data removes it.
-        public func save(_ data: Data) throws(SessionError) {
-            try item.save(data)
-        }
+        public func save(_ data: Data) throws(SessionError) { try item.save(data) }
 
-        public func remove() throws(SessionError) {
-            try item.remove()
-        }
+        public func remove() throws(SessionError) { try item.remove() }
     }
 
     // macOS alone has a second keychain: elsewhere these would move an item onto itself and delete it.
@@ -49,9 +43,7 @@
                         keychain: SecurityKeychain(), itemName: itemName, account: account, location: .fileBased))
             }
 
-            private init(item: GenericPassword) {
-                self.item = item
-            }
+            private init(item: GenericPassword) { self.item = item }
 
             /// Moves the item of the same name and account out of the file-based keychain: it is saved here and read back before
             /// it is deleted there. What is here already stays.

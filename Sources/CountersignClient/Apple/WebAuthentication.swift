@@ -10,9 +10,7 @@
         private var session: ASWebAuthenticationSession?
         private var answer: CheckedContinuation<Result<URL, SessionError>, Never>?
 
-        init(over anchor: ASPresentationAnchor) {
-            self.anchor = PresentationAnchor(anchor)
-        }
+        init(over anchor: ASPresentationAnchor) { self.anchor = PresentationAnchor(anchor) }
 
         /// The URL that the browser came to.
         func callback(from url: URL, to redirectURI: URL, isEphemeral: Bool) async throws(SessionError) -> URL {

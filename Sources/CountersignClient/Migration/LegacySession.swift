@@ -97,8 +97,7 @@ extension LegacySession {
 
     /// As `OAuthSession(restoringFrom:)` reads it.
     var stored: StoredOAuthSession {
-        StoredOAuthSession(
-            configuration: configuration, clientID: clientID, clientSecret: clientSecret, tokens: tokens)
+        StoredOAuthSession(configuration: configuration, clientID: clientID, clientSecret: clientSecret, tokens: tokens)
     }
 }
 

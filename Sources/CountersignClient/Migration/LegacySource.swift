@@ -25,9 +25,7 @@ public struct GTMAppAuthSource: LegacySource {
         return try LegacySession(gtmAppAuthArchive: archive)
     }
 
-    public func remove() throws {
-        try store.remove()
-    }
+    public func remove() throws { try store.remove() }
 }
 
 /// What GTMOAuth2, or GTMAppAuth in its format, stored: an item with its text.
@@ -70,9 +68,7 @@ public struct GTMOAuth2Source: LegacySource {
             clientSecret: clientSecret)
     }
 
-    public func remove() throws {
-        try store.remove()
-    }
+    public func remove() throws { try store.remove() }
 }
 
 extension GTMAppAuthSource: Redacted {

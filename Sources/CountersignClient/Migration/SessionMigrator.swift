@@ -55,9 +55,7 @@ public struct SessionMigrator: Sendable {
         }
     }
 
-    private func removeSources() {
-        for source in sources { try? source.remove() }
-    }
+    private func removeSources() { for source in sources { try? source.remove() } }
 }
 
 extension SessionMigrator: Redacted {

@@ -24,9 +24,7 @@ extension OAuthTokens {
     var isUsable: Bool { [accessToken, refreshToken, idToken].contains { !($0 ?? "").isEmpty } }
 
     /// The labels alone.
-    var withoutSecrets: Self {
-        Self(userID: userID, userEmail: userEmail, userEmailIsVerified: userEmailIsVerified)
-    }
+    var withoutSecrets: Self { Self(userID: userID, userEmail: userEmail, userEmailIsVerified: userEmailIsVerified) }
 }
 
 /// What the older libraries took for true (`NSString.boolValue`): after white space, a sign and zeros, one of `1`–`9`,

@@ -17,9 +17,7 @@ enum JSONValue: Sendable, Equatable {
     var object: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
 
     /// The object that a text is; nil when it is none.
-    static func object(in data: Data) -> [String: JSONValue]? {
-        JSONText.decode(JSONValue.self, from: data)?.object
-    }
+    static func object(in data: Data) -> [String: JSONValue]? { JSONText.decode(JSONValue.self, from: data)?.object }
 }
 
 extension JSONValue: Codable {

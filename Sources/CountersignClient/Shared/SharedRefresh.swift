@@ -16,9 +16,7 @@ final class SharedRefresh<Success: Sendable>: Sendable {
     private let state = Locked(State())
     private let now: @Sendable () -> Date
 
-    init(now: @escaping @Sendable () -> Date) {
-        self.now = now
-    }
+    init(now: @escaping @Sendable () -> Date) { self.now = now }
 
     /// Whether one has just failed for now: for as long as the server has said, up to 5 min, or for 5 s. Who has a
     /// token to go on with asks for none meanwhile, as each would wait as long for an answer.

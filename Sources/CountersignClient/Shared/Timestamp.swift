@@ -18,9 +18,7 @@ enum Timestamp {
     }
 
     /// Whole seconds since 1970, those begun not counted.
-    static func seconds(_ date: Date) -> Int {
-        Int(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0
-    }
+    static func seconds(_ date: Date) -> Int { Int(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0 }
 
     static func date(_ seconds: Int) -> Date { Date(timeIntervalSince1970: Double(seconds)) }
 

@@ -10,19 +10,13 @@ public import Foundation
 public struct URLSessionTransport: HTTPTransport {
     private let limits: AnswerLimits
 
-    public init() {
-        self.init(maximumBytes: 16 << 20)
-    }
+    public init() { self.init(maximumBytes: 16 << 20) }
 
     /// - Parameter maximumBytes: how long the body of an answer may be. A longer one is given up at once, and is
     ///   `transient`.
-    public init(maximumBytes: Int) {
-        self.init(AnswerLimits(time: .seconds(15), bytes: maximumBytes))
-    }
+    public init(maximumBytes: Int) { self.init(AnswerLimits(time: .seconds(15), bytes: maximumBytes)) }
 
-    package init(_ limits: AnswerLimits) {
-        self.limits = limits
-    }
+    package init(_ limits: AnswerLimits) { self.limits = limits }
 
     public func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
         try await Connections.shared.send(request, limits)
@@ -94,9 +88,7 @@ private final class Exchange: Sendable {
     private let received = Locked<(response: HTTPURLResponse?, body: Data)>((nil, Data()))
     private let maximumBytes: Int
 
-    init(maximumBytes: Int) {
-        self.maximumBytes = maximumBytes
-    }
+    init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
     /// - Returns: whether the body may come; false when it says itself that it is too long.
     func begin(_ response: URLResponse) -> Bool {
@@ -132,9 +124,7 @@ private final class Exchange: Sendable {
     }
 
     /// The first end counts.
-    func end(_ result: Result<(Data, HTTPURLResponse), any Error>) {
-        answer.finish(result)
-    }
+    func end(_ result: Result<(Data, HTTPURLResponse), any Error>) { answer.finish(result) }
 }
 
 /// The delegate of the session: hands what happens to a task to its exchange.
@@ -145,13 +135,9 @@ private final class Router: NSObject, URLSessionDataDelegate, Sendable {
         exchanges.withLock { $0[ObjectIdentifier(task)] = exchange }
     }
 
-    func remove(_ task: URLSessionTask) {
-        _ = exchanges.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }
-    }
+    func remove(_ task: URLSessionTask) { _ = exchanges.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) } }
 
-    private func exchange(of task: URLSessionTask) -> Exchange? {
-        exchanges.withLock { $0[ObjectIdentifier(task)] }
-    }
+    private func exchange(of task: URLSessionTask) -> Exchange? { exchanges.withLock { $0[ObjectIdentifier(task)] } }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,

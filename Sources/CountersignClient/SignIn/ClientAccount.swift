@@ -6,9 +6,7 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
     public struct Status: RawRepresentable, Sendable, Hashable {
         public let rawValue: String
 
-        public init(rawValue: String) {
-            self.rawValue = rawValue
-        }
+        public init(rawValue: String) { self.rawValue = rawValue }
 
         public static let active = Self(rawValue: "active")
         public static let disabled = Self(rawValue: "disabled")
@@ -18,9 +16,7 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
     public struct EmailProof: RawRepresentable, Sendable, Hashable {
         public let rawValue: String
 
-        public init(rawValue: String) {
-            self.rawValue = rawValue
-        }
+        public init(rawValue: String) { self.rawValue = rawValue }
 
         /// By the mailbox itself.
         public static let proven = Self(rawValue: "proven")
@@ -37,9 +33,7 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
         public struct Authorization: RawRepresentable, Sendable, Hashable {
             public let rawValue: String
 
-            public init(rawValue: String) {
-                self.rawValue = rawValue
-            }
+            public init(rawValue: String) { self.rawValue = rawValue }
 
             public static let none = Self(rawValue: "none")
             public static let active = Self(rawValue: "active")

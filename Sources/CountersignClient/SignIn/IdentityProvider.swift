@@ -2,9 +2,7 @@
 public struct IdentityProvider: RawRepresentable, Sendable, Hashable, Codable {
     public let rawValue: String
 
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 
     public static let apple = Self(rawValue: "apple")
     public static let google = Self(rawValue: "google")

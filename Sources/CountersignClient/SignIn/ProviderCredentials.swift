@@ -57,9 +57,7 @@ public struct GoogleCredential: Sendable {
     /// configured and a code comes without a token that is for one of them; beside a token it has to be the token's `aud`.
     public var clientID: String?
 
-    public init(
-        idToken: String? = nil, serverAuthCode: String? = nil, nonce: String? = nil, clientID: String? = nil
-    ) {
+    public init(idToken: String? = nil, serverAuthCode: String? = nil, nonce: String? = nil, clientID: String? = nil) {
         self.idToken = idToken
         self.serverAuthCode = serverAuthCode
         self.nonce = nonce

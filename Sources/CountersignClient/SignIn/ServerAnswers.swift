@@ -200,8 +200,7 @@ struct ServiceWire: Decodable {
     let lastUsedAt: TimeWire?
 
     var service: LinkedService {
-        LinkedService(
-            id: clientId, name: name, scopes: scopes, linkedAt: linkedAt.date, lastUsedAt: lastUsedAt?.date)
+        LinkedService(id: clientId, name: name, scopes: scopes, linkedAt: linkedAt.date, lastUsedAt: lastUsedAt?.date)
     }
 }
 

@@ -17,9 +17,7 @@ struct SessionKeeper {
     /// Whether it is a sign-in while the store could not be loaded or read: that replaces whatever the store has.
     private var replacesAny = false
 
-    init(_ store: any SessionStore) {
-        self.store = store
-    }
+    init(_ store: any SessionStore) { self.store = store }
 
     /// The document in memory; loaded when there is no session in it.
     mutating func current() throws(SessionError) -> SessionDocument {

@@ -7,9 +7,7 @@ extension SignInClient {
     /// - Throws: `refused("email_taken", 409)`, and the ticket stays good; `refused("identity_already_linked", 409)`;
     ///   `refused("link_ticket_expired", 410)` for one that is unknown, used or expired: sign in again. So too after
     ///   `transient`, and don't repeat the call: it may have been done.
-    public func create(
-        _ ticket: LinkTicket, displayName: String? = nil
-    ) async throws(SessionError) -> ClientAccount {
+    public func create(_ ticket: LinkTicket, displayName: String? = nil) async throws(SessionError) -> ClientAccount {
         try await create(ticket, displayName, nil)
     }
 

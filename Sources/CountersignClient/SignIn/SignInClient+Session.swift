@@ -49,9 +49,7 @@ extension SignInClient {
     /// Has the session refreshed before its token is used again, also after a restart: an API has answered 401.
     ///
     /// - Throws: `noSession`; `storage`.
-    public func setNeedsRefresh() throws(SessionError) {
-        try setNeedsRefresh(of: try signedIn())
-    }
+    public func setNeedsRefresh() throws(SessionError) { try setNeedsRefresh(of: try signedIn()) }
 
     private func setNeedsRefresh(of refused: StoredSession) throws(SessionError) {
         guard let known = keeper.known.session, known.accessToken == refused.accessToken, known.needsRefresh != true

@@ -13,9 +13,7 @@ extension SignInClient {
     }
 
     /// - Parameter revoke: ends the session at the server with an access token of it; 204 when done.
-    func signOut(
-        _ revoke: @Sendable (String) async throws(SessionError) -> HTTPAnswer
-    ) async throws(SessionError) {
+    func signOut(_ revoke: @Sendable (String) async throws(SessionError) -> HTTPAnswer) async throws(SessionError) {
         let known = keeper.known.session
         let session: StoredSession?
         // Another process may have refreshed it, or signed in; or forgotten it without the server's hearing of it.
@@ -53,8 +51,7 @@ extension SignInClient {
         // The token has expired, or is refused though it should be good: only a refresh can say whether there is a
         // session to end. One under way ends first, so that two don't rotate one token.
         if let underWay { _ = try? await outcome(of: underWay) }
-        let answer = try await server.send(
-            "v1/sessions/refresh", ["refreshToken": .string(session.refreshToken)])
+        let answer = try await server.send("v1/sessions/refresh", ["refreshToken": .string(session.refreshToken)])
         if answer.status == 401, answer.problemCode != nil { return }
         let refreshed = try answer.body(SessionWire.self).session(
             of: session.accountID, sentAt: now(), answer.requestID)

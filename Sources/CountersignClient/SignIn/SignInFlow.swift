@@ -64,9 +64,7 @@ public struct SignInFlow: Sendable, Equatable {
     public init() {}
 
     /// Goes on with a ticket that was kept while the app was closed.
-    public init(_ ticket: LinkTicket) {
-        step = .choosing(ticket)
-    }
+    public init(_ ticket: LinkTicket) { step = .choosing(ticket) }
 
     /// The ticket of the step, if it has one.
     public var ticket: LinkTicket? {

@@ -47,7 +47,5 @@ package final class CurlFetcher: Fetcher {
 
     /// Fails what is outstanding with `stopped`, closes every connection and returns when the thread has ended.
     /// Later requests are refused with `stopped`.
-    package func shutdown() async {
-        await loop.stopped()
-    }
+    package func shutdown() async { await loop.stopped() }
 }

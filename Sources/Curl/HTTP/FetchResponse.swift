@@ -33,14 +33,10 @@ package struct FetchHeaders: Sendable {
     package init() {}
 
     /// The value of the first field with this name; names compare as RFC 9110 §5.1 says, without case.
-    package func first(_ name: String) -> String? {
-        all(name).first
-    }
+    package func first(_ name: String) -> String? { all(name).first }
 
     /// The values of every field with this name, in order: a list may be spread over several (RFC 9110 §5.3).
-    package func all(_ name: String) -> [String] {
-        fields.filter { $0.name.isEqualWithoutCase(to: name) }.map(\.value)
-    }
+    package func all(_ name: String) -> [String] { fields.filter { $0.name.isEqualWithoutCase(to: name) }.map(\.value) }
 
     /// Appends one line as libcurl passes it; a line without a colon is no field and is dropped.
     mutating func append(line: [UInt8]) {
@@ -57,7 +53,5 @@ package struct FetchHeaders: Sendable {
 
 extension String {
     /// ASCII letters alone lose their case: Unicode folding would make `K` (U+212A) a `k`.
-    func isEqualWithoutCase(to other: String) -> Bool {
-        utf8.equalsIgnoringASCIICase(other.utf8)
-    }
+    func isEqualWithoutCase(to other: String) -> Bool { utf8.equalsIgnoringASCIICase(other.utf8) }
 }

@@ -54,9 +54,7 @@ struct RequestURL: ~Copyable {
         return unsafe String(cString: text)
     }
 
-    func remove(_ part: CURLUPart) {
-        unsafe curl_url_set(handle, part, nil, 0)
-    }
+    func remove(_ part: CURLUPart) { unsafe curl_url_set(handle, part, nil, 0) }
 
     /// Whether the host is this machine. libcurl has already normalized every form of an IPv4 address to four decimal
     /// parts, and it never asks a name server for `localhost`.

@@ -67,9 +67,7 @@ struct EasyHandle: ~Copyable {
     }
 
     /// libcurl keeps the handle: it must outlive this one.
-    func set(url: borrowing RequestURL) throws(FetchError) {
-        try check(unsafe ccurl_easy_set_url(pointer, url.handle))
-    }
+    func set(url: borrowing RequestURL) throws(FetchError) { try check(unsafe ccurl_easy_set_url(pointer, url.handle)) }
 
     /// libcurl keeps the list: it must outlive this handle.
     func set(_ option: CURLoption, _ list: borrowing TextList) throws(FetchError) {
@@ -101,9 +99,7 @@ struct EasyHandle: ~Copyable {
     }
 
     /// Runs the transfer to its end on this thread, blocking it.
-    func perform() -> CURLcode {
-        unsafe curl_easy_perform(pointer)
-    }
+    func perform() -> CURLcode { unsafe curl_easy_perform(pointer) }
 
     func number(_ item: CURLINFO) -> Int {
         var value = 0

@@ -6,9 +6,7 @@ import Primitives
 struct TextList: ~Copyable {
     private(set) var first: UnsafeMutablePointer<curl_slist>?
 
-    init() {
-        unsafe first = nil
-    }
+    init() { unsafe first = nil }
 
     deinit { unsafe curl_slist_free_all(first) }
 

@@ -70,9 +70,7 @@ final class Transfer: @unchecked Sendable {
     /// Has it make one of its own.
     func connectByItself() { try? easy.set(CURLOPT_FRESH_CONNECT, 1) }
 
-    func answer(to continuation: CheckedContinuation<Outcome, Never>) {
-        self.continuation = continuation
-    }
+    func answer(to continuation: CheckedContinuation<Outcome, Never>) { self.continuation = continuation }
 
     // MARK: Set-up
 
@@ -205,9 +203,7 @@ final class Transfer: @unchecked Sendable {
         succeed()
     }
 
-    func expire() {
-        if isEnough { succeed() } else { fail(.timedOut) }
-    }
+    func expire() { if isEnough { succeed() } else { fail(.timedOut) } }
 
     private func succeed() {
         resume(.success(FetchResponse(status: easy.number(CURLINFO_RESPONSE_CODE), headers: headers, body: body)))
@@ -218,9 +214,7 @@ final class Transfer: @unchecked Sendable {
     }
 
     /// Whether what has come is a response, however its body ends: its headers, and not those of an interim one.
-    private var isEnough: Bool {
-        truncatesBody && headersAreComplete && easy.number(CURLINFO_RESPONSE_CODE) >= 200
-    }
+    private var isEnough: Bool { truncatesBody && headersAreComplete && easy.number(CURLINFO_RESPONSE_CODE) >= 200 }
 
     private var requestSent: Bool { bodyBytesOffered > 0 || easy.number(CURLINFO_REQUEST_SIZE) > 0 }
 

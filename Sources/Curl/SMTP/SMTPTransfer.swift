@@ -63,9 +63,7 @@ final class SMTPTransfer {
 
     // MARK: Set-up
 
-    private func restrict(
-        _ server: SMTPServer, _ configuration: SMTPTransport.Configuration
-    ) throws(FetchError) {
+    private func restrict(_ server: SMTPServer, _ configuration: SMTPTransport.Configuration) throws(FetchError) {
         try easy.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
         try easy.isolate()
         let level = server.security == .none ? CURLUSESSL_NONE : CURLUSESSL_ALL
@@ -200,7 +198,5 @@ final class SMTPTransfer {
 
     /// Ends the connection, if one is left. QUIT is sent (RFC 5321 §4.1.1.10), but libcurl would wait two minutes for
     /// the reply to it: shutting the socket down for reading ends that wait.
-    func hangUp() {
-        if let socket = easy.socket { shutdown(socket, Int32(SHUT_RD)) }
-    }
+    func hangUp() { if let socket = easy.socket { shutdown(socket, Int32(SHUT_RD)) } }
 }

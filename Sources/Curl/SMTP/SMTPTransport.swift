@@ -43,9 +43,7 @@ package final class SMTPTransport: MailTransport {
     }
 
     /// Connects to the server, with TLS and authentication as for a mail of this sender, and sends none.
-    package func greet(for sender: String) async throws(MailTransportError) {
-        try await perform(nil, of: [sender])
-    }
+    package func greet(for sender: String) async throws(MailTransportError) { try await perform(nil, of: [sender]) }
 
     private func perform(_ mail: OutgoingMail?, of addresses: [String]) async throws(MailTransportError) {
         let outcome: SMTPTransfer.Outcome = await withCheckedContinuation { continuation in
@@ -82,9 +80,7 @@ package final class SMTPTransport: MailTransport {
         }
     }
 
-    private func releasePermit() {
-        inFlight.withLock { $0 -= 1 }
-    }
+    private func releasePermit() { inFlight.withLock { $0 -= 1 } }
 
     /// libcurl writes an address into its command as it is: a line break would begin a command of its own, an angle
     /// bracket end the path and begin its parameters.

@@ -28,8 +28,7 @@ extension AdminAPI {
                 var filter = AuditFilter()
                 filter.accountID = try request.accountID
                 let range = try request.query { $0.range(AuditCursor.self) }
-                return .list(
-                    try await administration.auditEvents(filter, before: range.cursor, limit: range.limit))
+                return .list(try await administration.auditEvents(filter, before: range.cursor, limit: range.limit))
             },
             operation(.get, "/accounts/{accountId}/export", .manage) { request, administrator in
                 let id = try request.accountID

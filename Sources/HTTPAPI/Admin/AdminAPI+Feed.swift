@@ -29,7 +29,6 @@ extension Fields {
         let types = optionalValue("types", as: AccountEvent.Kind.list) ?? []
         let limit = optionalInteger("limit", in: 1...1000)
         let wait = optionalInteger("wait", in: 0...25)
-        return Feed.Query(
-            from: Feed.Start(after), types: types, limit: limit ?? 100, wait: .seconds(wait ?? 0))
+        return Feed.Query(from: Feed.Start(after), types: types, limit: limit ?? 100, wait: .seconds(wait ?? 0))
     }
 }

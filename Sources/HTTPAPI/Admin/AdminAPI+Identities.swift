@@ -23,8 +23,7 @@ extension AdminAPI {
                 let (status, range) = try request.query { query in
                     (query.optionalChoice("status", of: OutboxStatus.self), query.range(RevocationID.self))
                 }
-                return .list(
-                    try await administration.revocations(status, before: range.cursor, limit: range.limit))
+                return .list(try await administration.revocations(status, before: range.cursor, limit: range.limit))
             },
             operation(.get, "/revocations/{revocationId}", .read) { request, _ in
                 let id = try request.parameter("revocationId", as: RevocationID.init)

@@ -16,9 +16,7 @@ package struct AdminAPI: Sendable {
 
     let administration: Administration
 
-    package init(administration: Administration) {
-        self.administration = administration
-    }
+    package init(administration: Administration) { self.administration = administration }
 
     /// The table of all operations. Tests call each one with every kind of credential.
     package var operations: [Operation] {

@@ -13,9 +13,7 @@ package import SignIn
 package struct EventsAPI: Sendable {
     let events: ProviderEvents
 
-    package init(events: ProviderEvents) {
-        self.events = events
-    }
+    package init(events: ProviderEvents) { self.events = events }
 
     package var routes: [Route] {
         [

@@ -21,8 +21,7 @@ extension MobileAPI {
                 return .json(.created) { $0.members(of: signedIn) }
             },
             Route(.get, "/v1/account", priority: .reading) { request in
-                let live = try await service.sessions.account(
-                    of: accessToken(of: request), by: call(of: request))
+                let live = try await service.sessions.account(of: accessToken(of: request), by: call(of: request))
                 return .json { $0.members(ofOwn: live.account) }
             },
             authenticated(.get, "/v1/account/export", priority: .reading) { request, session, call in

@@ -9,9 +9,7 @@ import SignIn
 package struct OAuthAPI: Sendable {
     let server: OAuthServer
 
-    package init(server: OAuthServer) {
-        self.server = server
-    }
+    package init(server: OAuthServer) { self.server = server }
 
     package var routes: [Route] {
         let forClients = [
@@ -87,9 +85,7 @@ package struct OAuthAPI: Sendable {
     }
 
     /// - Returns: the form, and the client whose credentials are in it or in the header field.
-    private func clientRequest(
-        _ request: Request
-    ) async throws -> (form: OAuthForm, client: OAuthClient, call: Call) {
+    private func clientRequest(_ request: Request) async throws -> (form: OAuthForm, client: OAuthClient, call: Call) {
         let form = try OAuthForm(request)
         let call = call(of: request)
         let authentication = try ClientAuthentication(

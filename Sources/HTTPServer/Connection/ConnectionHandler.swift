@@ -181,9 +181,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     /// Called with the bytes of a burst before they are decoded.
-    func willDecode(_ count: Int) {
-        framedBodyBytes = assembly.isReceivingBody ? framedBodyBytes + count : 0
-    }
+    func willDecode(_ count: Int) { framedBodyBytes = assembly.isReceivingBody ? framedBodyBytes + count : 0 }
 
     /// Counts a body that did not come in the same burst as its header section, until it has come.
     private func noteBody(_ context: ChannelHandlerContext) {
@@ -342,9 +340,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.close(mode: mode, promise: promise)
     }
 
-    private func close(_ context: ChannelHandlerContext) {
-        close(context: context, mode: .all, promise: nil)
-    }
+    private func close(_ context: ChannelHandlerContext) { close(context: context, mode: .all, promise: nil) }
 
     // MARK: Deadlines
 

@@ -5,9 +5,7 @@ import NIOCore
 final class EventLoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
 
-    init(_ eventLoop: any EventLoop) {
-        self.eventLoop = eventLoop
-    }
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)

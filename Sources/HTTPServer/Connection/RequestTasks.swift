@@ -128,8 +128,6 @@ final class RequestTasks: ChannelDuplexHandler {
             guard try await eventLoop.submit({ tasks.value.hasPeer }).get() else { throw ChannelError.inputClosed }
         }
 
-        fileprivate func close() {
-            eventLoop.execute { tasks.value.close() }
-        }
+        fileprivate func close() { eventLoop.execute { tasks.value.close() } }
     }
 }

@@ -12,9 +12,7 @@ package enum Bearer: Equatable, Sendable {
     /// The limit of a whole header section.
     static let maximumBytes = 16 * 1024
 
-    init(_ fields: [String]) {
-        self = Self.read(fields)
-    }
+    init(_ fields: [String]) { self = Self.read(fields) }
 
     private static func read(_ fields: [String]) -> Bearer {
         guard let field = fields.first else { return .absent }

@@ -39,9 +39,7 @@ package struct BodyWriter: Sendable {
     }
 
     /// Sends the end of the body.
-    func finish() async throws {
-        try await send(ByteBuffer(string: takesChunks ? "0\r\n\r\n" : ""), continues: false)
-    }
+    func finish() async throws { try await send(ByteBuffer(string: takesChunks ? "0\r\n\r\n" : ""), continues: false) }
 
     /// A chunk (RFC 9112 §7.1).
     private func encoded(_ part: ArraySlice<UInt8>) -> ByteBuffer {

@@ -2,9 +2,7 @@ extension Request {
     /// The value of the cookie with exactly this name (RFC 6265 §4.2.1).
     ///
     /// - Returns: `nil` also when the name is there twice: one of the two was injected, and which one can't be known.
-    package func cookie(_ name: String) -> String? {
-        Cookies.value(of: name, in: headers("Cookie"))
-    }
+    package func cookie(_ name: String) -> String? { Cookies.value(of: name, in: headers("Cookie")) }
 }
 
 enum Cookies {

@@ -28,9 +28,7 @@ extension Request {
     /// Refuses the members of a body that comes to an operation which takes none, as unknown ones are.
     ///
     /// - Throws: as ``fields(_:)`` does; nothing for an empty body and for an empty object.
-    package func requireNoMembers() throws {
-        _ = try optionalFields { _ in }
-    }
+    package func requireNoMembers() throws { _ = try optionalFields { _ in } }
 
     /// Reads the query through `read`, which takes from it each parameter that the operation knows.
     ///
@@ -93,9 +91,7 @@ package struct Fields {
             }
         }
 
-        var json: JSONValue? {
-            if case .json(let value) = self { value } else { nil }
-        }
+        var json: JSONValue? { if case .json(let value) = self { value } else { nil } }
     }
 
     private let source: Source
@@ -209,9 +205,7 @@ package struct Fields {
     }
 
     /// A required string.
-    package mutating func string(
-        _ name: String, maximumBytes: Int = 1024, allowsControls: Bool = false
-    ) -> String {
+    package mutating func string(_ name: String, maximumBytes: Int = 1024, allowsControls: Bool = false) -> String {
         required(name) { fields in
             fields.optionalString(name, maximumBytes: maximumBytes, allowsControls: allowsControls)
         } ?? ""
@@ -309,9 +303,7 @@ package struct Fields {
     }
 
     /// Records that a member is missing, unless reading it has recorded another error already.
-    private mutating func required<Value>(
-        _ name: String, _ read: (inout Fields) -> Value?
-    ) -> Value? {
+    private mutating func required<Value>(_ name: String, _ read: (inout Fields) -> Value?) -> Value? {
         let value = read(&self)
         if value == nil { reject(name, .required) }
         return value

@@ -46,9 +46,7 @@ package struct Request: Sendable {
     package var target: String { head.uri }
 
     /// The value of a header field; of several fields with this name, the first.
-    package func header(_ name: String) -> String? {
-        head.headers.first(name: name)
-    }
+    package func header(_ name: String) -> String? { head.headers.first(name: name) }
 
     /// The values of all header fields with this name.
     package func headers(_ name: String) -> [String] { head.headers[name] }

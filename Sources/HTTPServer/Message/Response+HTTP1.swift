@@ -61,8 +61,7 @@ extension Response {
         }
         buffer.writeString("\r\n\r\n")
         if !framing.omitsBody, !status.forbidsBody { buffer.writeBytes(body) }
-        return EncodedResponse(
-            bytes: buffer, closes: framing.closes, continues: stream != nil && !framing.omitsBody)
+        return EncodedResponse(bytes: buffer, closes: framing.closes, continues: stream != nil && !framing.omitsBody)
     }
 
     /// A value may contain text from outside (a redirect, for example). Filtering bytes, not characters, keeps CR LF,

@@ -60,7 +60,5 @@ package struct Response: Sendable {
     }
 
     /// A response without a body.
-    package static func empty(_ status: Status = .noContent) -> Response {
-        Response(status)
-    }
+    package static func empty(_ status: Status = .noContent) -> Response { Response(status) }
 }

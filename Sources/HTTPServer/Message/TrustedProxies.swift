@@ -25,9 +25,7 @@ package struct TrustedProxies: Equatable, Sendable {
         return length < (IPAddress(String(parts[0]))?.isIPv4 == true ? 8 : 7)
     }
 
-    func contains(_ address: IPAddress) -> Bool {
-        networks.contains { $0.contains(address) }
-    }
+    func contains(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
 
     /// The address of the client: that of the peer, unless the peer is a trusted proxy. Then the list of
     /// `X-Forwarded-For` is read from its end, where the trusted proxies append, to the first address that is none of

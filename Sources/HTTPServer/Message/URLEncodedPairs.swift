@@ -17,9 +17,7 @@ enum URLEncodedPairs {
     /// Empty pairs, as behind a last `&`, are passed over (WHATWG URL §5.1).
     ///
     /// - Returns: `nil` for text that is not so encoded, a pair without a name, and a form with too many fields.
-    static func pairs(
-        in text: some Collection<UInt8>, _ encoding: Encoding
-    ) -> [(name: String, value: String)]? {
+    static func pairs(in text: some Collection<UInt8>, _ encoding: Encoding) -> [(name: String, value: String)]? {
         guard let all = namedPairs(in: text, encoding) else { return nil }
         var pairs: [(name: String, value: String)] = []
         for (name, value) in all {
@@ -30,9 +28,7 @@ enum URLEncodedPairs {
     }
 
     /// - Returns: `nil` as above, but for text of which a value alone is not so encoded: that value is `nil`.
-    static func namedPairs(
-        in text: some Collection<UInt8>, _ encoding: Encoding
-    ) -> [(name: String, value: String?)]? {
+    static func namedPairs(in text: some Collection<UInt8>, _ encoding: Encoding) -> [(name: String, value: String?)]? {
         var pairs: [(name: String, value: String?)] = []
         for pair in text.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

@@ -24,9 +24,7 @@ struct RequestMetrics: Sendable {
             self.factory = factory
         }
 
-        func record(_ status: Int, after duration: Duration) {
-            meters().record(status, after: duration)
-        }
+        func record(_ status: Int, after duration: Duration) { meters().record(status, after: duration) }
 
         @discardableResult
         fileprivate func meters() -> Meters {

@@ -4,9 +4,7 @@ import Synchronization
 package final class Reloadable<Value: Sendable>: Sendable {
     private let stored: Mutex<Value>
 
-    package init(_ value: Value) {
-        stored = Mutex(value)
-    }
+    package init(_ value: Value) { stored = Mutex(value) }
 
     package var value: Value {
         get { stored.withLock(\.self) }

@@ -156,9 +156,7 @@ final class Responder: Sendable {
         return encoded
     }
 
-    private static func id(_ incoming: String?) -> String {
-        incoming.flatMap(RequestID.accepted) ?? RequestID.fresh()
-    }
+    private static func id(_ incoming: String?) -> String { incoming.flatMap(RequestID.accepted) ?? RequestID.fresh() }
 
     private func outcome(
         of received: ReceivedRequest, in context: RequestContext, on connection: RequestTasks.Connection,

@@ -41,9 +41,7 @@ package struct Route: Sendable {
     /// Renders what is rejected before dispatch on the path.
     package private(set) var earlyRefusal: EarlyRefusal?
 
-    package init(
-        _ method: Method, _ template: String, priority: Priority = .signingIn, _ handler: @escaping Handler
-    ) {
+    package init(_ method: Method, _ template: String, priority: Priority = .signingIn, _ handler: @escaping Handler) {
         self.method = method
         self.template = template
         self.priority = priority

@@ -32,9 +32,7 @@ struct RouteTable: Sendable {
 
     /// - Precondition: each template is well-formed and no two routes are one operation. The tables are written in
     ///   source and built before a port is bound, so no request can violate it.
-    init(_ routes: [Route]) {
-        for route in routes { add(route) }
-    }
+    init(_ routes: [Route]) { for route in routes { add(route) } }
 
     private mutating func add(_ route: Route) {
         precondition(route.template.hasPrefix("/"), "The template \(route.template) does not start with a slash.")

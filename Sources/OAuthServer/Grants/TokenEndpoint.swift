@@ -5,9 +5,7 @@ import SignIn
 package struct TokenRequest: Sendable {
     private let values: [String: String]
 
-    package init(_ values: [String: String]) {
-        self.values = values.filter { !$0.value.isEmpty }
-    }
+    package init(_ values: [String: String]) { self.values = values.filter { !$0.value.isEmpty } }
 
     subscript(name: String) -> String? { values[name] }
 

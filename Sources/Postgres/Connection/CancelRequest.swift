@@ -18,9 +18,7 @@ final class CancelRequest: @unchecked Sendable {
     private let key: OpaquePointer
     private let hasReturned = Atomic(false)
 
-    init(adopting key: OpaquePointer) {
-        unsafe self.key = unsafe key
-    }
+    init(adopting key: OpaquePointer) { unsafe self.key = unsafe key }
 
     deinit {
         unsafe PQfreeCancel(key)

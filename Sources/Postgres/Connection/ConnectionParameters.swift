@@ -74,9 +74,7 @@ struct ConnectionParameters: Sendable {
     }
 
     /// The options that the URL sets, by keyword; nil when libpq cannot read it.
-    static func parse(_ url: String) -> [String: String]? {
-        read(url)?.compactMapValues { $0 }
-    }
+    static func parse(_ url: String) -> [String: String]? { read(url)?.compactMapValues { $0 } }
 
     /// The keywords that libpq knows.
     static var keywords: Set<String> { Set((read("") ?? [:]).keys) }
@@ -106,9 +104,7 @@ struct ConnectionParameters: Sendable {
     }
 
     /// What a connection string that is a URI begins with.
-    static func scheme(of url: String) -> String? {
-        ["postgresql://", "postgres://"].first { url.hasPrefix($0) }
-    }
+    static func scheme(of url: String) -> String? { ["postgresql://", "postgres://"].first { url.hasPrefix($0) } }
 
     /// The hosts, the ports and the database of a URI as libpq finds them: behind the first `@`, unless a `/` comes before
     /// it. Empty for the other form.

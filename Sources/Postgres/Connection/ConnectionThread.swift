@@ -93,8 +93,7 @@ struct ConnectionThread: Sendable {
                 pool.logger.warning("database connection lost", metadata: ["error": "\(error.debugDescription)"])
             }
             let unsent = pipeline.abandon(because: error)
-            pool.lost(
-                slot, failure: pipeline.hasServed ? nil : error, requeued: pipeline.requeued, unsent: unsent)
+            pool.lost(slot, failure: pipeline.hasServed ? nil : error, requeued: pipeline.requeued, unsent: unsent)
             for statement in pipeline.finished { statement.answer() }
             return .lost(hasServed: pipeline.hasServed)
         }
@@ -126,7 +125,5 @@ struct Backoff {
         return .seconds(ceiling * Double.random(in: 0.5...1))
     }
 
-    mutating func reset() {
-        ceiling = Self.shortest
-    }
+    mutating func reset() { ceiling = Self.shortest }
 }

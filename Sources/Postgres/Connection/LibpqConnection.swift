@@ -130,9 +130,7 @@ struct LibpqConnection: ~Copyable {
 
     // MARK: - Sending; false means that the connection is unusable
 
-    func sendText(_ text: String) -> Bool {
-        unsafe PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1
-    }
+    func sendText(_ text: String) -> Bool { unsafe PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1 }
 
     func sendQuery(_ sql: SQL) -> Bool {
         unsafe withParameterPointers(sql.parameters) { count, values, lengths, formats in

@@ -17,9 +17,7 @@ struct ServerNotice {
     /// Neither its SQLSTATE (01000, any warning) nor its text, which is translated, identifies it, and only a superuser
     /// may choose the language. The place in the server's source comes with every message and has been the same since
     /// PostgreSQL 9.1.
-    var isUnconfirmedCommit: Bool {
-        severity == "WARNING" && (function == "SyncRepWaitForLSN" || file == "syncrep.c")
-    }
+    var isUnconfirmedCommit: Bool { severity == "WARNING" && (function == "SyncRepWaitForLSN" || file == "syncrep.c") }
 }
 
 /// The receiver of a connection's notices. They go to the log at debug level, since they are for developers and their

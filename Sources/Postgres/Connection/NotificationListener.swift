@@ -29,9 +29,7 @@ package final class NotificationListener: Sendable {
     }
 
     /// - Returns: `false` when the system can't make another thread.
-    package func start() -> Bool {
-        DedicatedThread.start("pg-listen", stackBytes: 512 * 1024) { self.run() }
-    }
+    package func start() -> Bool { DedicatedThread.start("pg-listen", stackBytes: 512 * 1024) { self.run() } }
 
     package func stop() {
         isWanted.store(false, ordering: .releasing)

@@ -68,9 +68,7 @@ struct Pipeline: ~Copyable {
 
     // MARK: - Sending
 
-    mutating func enqueue(_ statements: [Statement]) {
-        unsent += statements
-    }
+    mutating func enqueue(_ statements: [Statement]) { unsent += statements }
 
     /// Sends what may be sent now. A lost connection leaves the rest in `unsent`.
     mutating func send() throws(PostgresError) {

@@ -46,9 +46,7 @@ struct PreparedStatements {
         }
     }
 
-    mutating func confirm(_ key: PreparedKey, _ name: String) {
-        states[key] = .prepared(name)
-    }
+    mutating func confirm(_ key: PreparedKey, _ name: String) { states[key] = .prepared(name) }
 
     /// The server has refused to prepare it.
     mutating func refuse(_ key: PreparedKey, _ name: String, _ error: ServerResult.Preparation?) {

@@ -32,8 +32,7 @@ final class Pool: Sendable {
         self.logger = logger
         signals = machine.slots.map { _ in WakeSignal() }
         let count = machine.slots.count
-        state = Mutex(
-            State(machine: machine, openThreads: count, announcedPIDs: Array(repeating: 0, count: count)))
+        state = Mutex(State(machine: machine, openThreads: count, announcedPIDs: Array(repeating: 0, count: count)))
     }
 
     func start() {
@@ -67,26 +66,18 @@ final class Pool: Sendable {
         return try result.get()
     }
 
-    func submit(_ request: PoolRequest) {
-        update { $0.machine.submit(request) }
-    }
+    func submit(_ request: PoolRequest) { update { $0.machine.submit(request) } }
 
     func submit(_ statement: Statement, on lease: Lease, endsLease: Bool = false) {
         update { $0.machine.submit(statement, on: lease, endsLease: endsLease) }
     }
 
-    func release(_ lease: Lease, isSpent: Bool) {
-        update { $0.machine.release(lease, isSpent: isSpent) }
-    }
+    func release(_ lease: Lease, isSpent: Bool) { update { $0.machine.release(lease, isSpent: isSpent) } }
 
     /// Whether anything was sent on the lease that must be committed or rolled back.
-    func hasBegun(_ lease: Lease) -> Bool {
-        state.withLock { _ in lease.pendingBegin == nil }
-    }
+    func hasBegun(_ lease: Lease) -> Bool { state.withLock { _ in lease.pendingBegin == nil } }
 
-    private func cancel(_ request: PoolRequest) {
-        update { $0.machine.cancel(request) }
-    }
+    private func cancel(_ request: PoolRequest) { update { $0.machine.cancel(request) } }
 
     var statistics: Database.Statistics { state.withLock { $0.machine.statistics } }
 

@@ -28,9 +28,7 @@ struct PoolStateMachine {
         /// Whether the server has answered a statement on the connection.
         var hasServed = false
 
-        var isOpen: Bool {
-            condition == .ready && lease == nil && reservation == nil && !isHeldBack && !isRetiring
-        }
+        var isOpen: Bool { condition == .ready && lease == nil && reservation == nil && !isHeldBack && !isRetiring }
 
         var isIdle: Bool { load == 0 && lease == nil && reservation == nil }
     }

@@ -82,9 +82,7 @@ struct WaitQueue {
         return removed
     }
 
-    private mutating func drop() {
-        if returned.popLast() == nil { dropArrived() }
-    }
+    private mutating func drop() { if returned.popLast() == nil { dropArrived() } }
 
     private mutating func dropArrived() {
         arrived[head] = nil

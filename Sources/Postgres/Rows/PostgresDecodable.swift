@@ -49,9 +49,7 @@ extension Int64: PostgresDecodable {
 }
 
 extension Int: PostgresDecodable {
-    package init(from value: PostgresValue) throws(PostgresError) {
-        self = Int(try Int64(from: value))
-    }
+    package init(from value: PostgresValue) throws(PostgresError) { self = Int(try Int64(from: value)) }
 }
 
 extension Int32: PostgresDecodable {
@@ -105,9 +103,7 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
 }
 
 extension Array: PostgresDecodable where Element: PostgresArrayElement {
-    package init(from value: PostgresValue) throws(PostgresError) {
-        self = try Element.decodeArray(from: value)
-    }
+    package init(from value: PostgresValue) throws(PostgresError) { self = try Element.decodeArray(from: value) }
 }
 
 extension [UInt8] {

@@ -32,17 +32,13 @@ package struct PostgresEncoder: Sendable {
         fault = fault ?? other.fault
     }
 
-    package mutating func refuse(_ reason: String) {
-        fault = fault ?? reason
-    }
+    package mutating func refuse(_ reason: String) { fault = fault ?? reason }
 
     package mutating func append(_ value: some FixedWidthInteger) {
         unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
-    package mutating func append(bytes value: [UInt8]) {
-        bytes += value
-    }
+    package mutating func append(bytes value: [UInt8]) { bytes += value }
 
     /// PostgreSQL's text cannot hold U+0000. It is refused here, where the whole value is still known: cut at the NUL,
     /// "victim\0evil" would pass for "victim".

@@ -5,9 +5,7 @@ package struct PostgresTimestamp: Sendable, Hashable, Comparable {
     /// PostgreSQL counts from 2000-01-01 00:00:00 UTC.
     private static let epoch: Int64 = 946_684_800_000_000
 
-    package init(unixMicroseconds: Int64) {
-        self.unixMicroseconds = unixMicroseconds
-    }
+    package init(unixMicroseconds: Int64) { self.unixMicroseconds = unixMicroseconds }
 
     init(wireValue: Int64) {
         let (sum, overflows) = wireValue.addingReportingOverflow(Self.epoch)

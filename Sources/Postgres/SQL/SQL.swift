@@ -10,9 +10,7 @@ package struct SQL: Sendable {
     /// The offset of each placeholder in the UTF-8 of `text`, for the renumbering of a spliced statement.
     private var placeholderOffsets: [Int]
 
-    package init(unsafeSQL text: String) {
-        self.init(stringInterpolation: Interpolation(unsafeSQL: text))
-    }
+    package init(unsafeSQL text: String) { self.init(stringInterpolation: Interpolation(unsafeSQL: text)) }
 
     private init(_ text: String, _ parameters: PostgresEncoder, _ placeholderOffsets: [Int]) {
         self.text = text
@@ -22,9 +20,7 @@ package struct SQL: Sendable {
 }
 
 extension SQL: ExpressibleByStringInterpolation {
-    package init(stringLiteral value: StaticString) {
-        self.init(value.description, PostgresEncoder(), [])
-    }
+    package init(stringLiteral value: StaticString) { self.init(value.description, PostgresEncoder(), []) }
 
     package init(stringInterpolation: Interpolation) {
         self.init(stringInterpolation.text, stringInterpolation.parameters, stringInterpolation.placeholderOffsets)
@@ -48,9 +44,7 @@ extension SQL: ExpressibleByStringInterpolation {
             placeholderOffsets.reserveCapacity(interpolationCount)
         }
 
-        package mutating func appendLiteral(_ literal: StaticString) {
-            text += literal.description
-        }
+        package mutating func appendLiteral(_ literal: StaticString) { text += literal.description }
 
         package mutating func appendInterpolation(_ value: some PostgresEncodable) {
             parameters.bind(value)

@@ -9,9 +9,7 @@ extension AppleProvider {
     /// audiences; its `events` distinguishes it.
     ///
     /// `events` is a string that holds one object, though Apple's documentation shows the object itself: both are read.
-    package func events(
-        of token: [UInt8], at now: Timestamp
-    ) async throws(CredentialRefusal) -> [ProviderEvent] {
+    package func events(of token: [UInt8], at now: Timestamp) async throws(CredentialRefusal) -> [ProviderEvent] {
         let token = try await signedToken(token, algorithms: [.rs256, .es256], types: SecurityEventToken.types)
         return try refusing { () throws(TokenRejection) in
             let rules = ClaimRules.securityEvent(

@@ -51,9 +51,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
     private let signers: [TeamSigner]
     private let logger: Logger
 
-    package init(
-        provider: AppleProvider, configuration: Configuration, fetcher: any Fetcher, logger: Logger
-    ) {
+    package init(provider: AppleProvider, configuration: Configuration, fetcher: any Fetcher, logger: Logger) {
         self.provider = provider
         tokens = FormEndpoint(url: configuration.tokenURL, fetcher: fetcher)
         revocation = FormEndpoint(url: configuration.revokeURL, fetcher: fetcher)
@@ -74,8 +72,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
         if let redirectURI = code.redirectURI { fields.append(("redirect_uri", redirectURI)) }
         let answer = try await tokens.post(fields, timeout: timeout)
             .document(keyID: client.keyID, invalidRequestMeans: .code)
-        return try await provider.exchanged(
-            IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
+        return try await provider.exchanged(IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
     }
 
     /// Apple answers 200 also to a token that was revoked before, or never was one.
@@ -110,14 +107,10 @@ package struct AppleTokenEndpoint: TokenEndpoint {
     }
 
     /// The realm of the identities of the client's team; `nil` when no team with a key has this client.
-    package func realm(of clientID: ProviderClientID) -> Realm? {
-        (try? signer(of: clientID))?.team.realm
-    }
+    package func realm(of clientID: ProviderClientID) -> Realm? { (try? signer(of: clientID))?.team.realm }
 
     /// The Team ID of the realm's team; `nil` when it has no key.
-    package func teamID(of realm: Realm) -> String? {
-        signers.first { $0.team.realm == realm }?.team.teamID
-    }
+    package func teamID(of realm: Realm) -> String? { signers.first { $0.team.realm == realm }?.team.teamID }
 
     private struct TeamSigner: Sendable {
         let team: Configuration.Team

@@ -24,7 +24,5 @@ package struct GoogleEventDiscovery: Sendable, Equatable {
         return issuers.contains { bare($0).elementsEqual(bare(issuer)) }
     }
 
-    package func names(keysURL: String) -> Bool {
-        self.keysURL.hasSameBytes(as: keysURL)
-    }
+    package func names(keysURL: String) -> Bool { self.keysURL.hasSameBytes(as: keysURL) }
 }

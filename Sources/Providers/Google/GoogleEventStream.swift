@@ -46,9 +46,7 @@ package struct GoogleEventStream: Sendable {
     private let fetcher: any Fetcher
     private let clock: any WallClock
 
-    package init(
-        account: GoogleServiceAccount, apiURL: String = apiURL, fetcher: any Fetcher, clock: any WallClock
-    ) {
+    package init(account: GoogleServiceAccount, apiURL: String = apiURL, fetcher: any Fetcher, clock: any WallClock) {
         self.account = account
         self.apiURL = apiURL.hasSuffix("/") ? String(apiURL.dropLast()) : apiURL
         self.fetcher = fetcher

@@ -22,9 +22,7 @@ extension GoogleProvider {
 
     /// The events of a security event token (RFC 8417) of Cross-Account Protection. Google signs it with the keys of ID
     /// tokens and for the same audiences; its `events` distinguish it. It does not expire.
-    package func events(
-        of token: [UInt8], at now: Timestamp
-    ) async throws(CredentialRefusal) -> [ProviderEvent] {
+    package func events(of token: [UInt8], at now: Timestamp) async throws(CredentialRefusal) -> [ProviderEvent] {
         let token = try await signedToken(token, algorithms: [.rs256], types: SecurityEventToken.types)
         return try refusing { () throws(TokenRejection) in
             var rules = ClaimRules.securityEvent(

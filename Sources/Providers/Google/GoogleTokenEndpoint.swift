@@ -48,9 +48,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
     private let revocation: FormEndpoint
     private let logger: Logger
 
-    package init(
-        provider: GoogleProvider, configuration: Configuration, fetcher: any Fetcher, logger: Logger
-    ) {
+    package init(provider: GoogleProvider, configuration: Configuration, fetcher: any Fetcher, logger: Logger) {
         tokens = FormEndpoint(url: configuration.tokenURL, fetcher: fetcher)
         revocation = FormEndpoint(url: configuration.revokeURL, fetcher: fetcher)
         servers = configuration.projects.map { project in
@@ -58,8 +56,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
             var rules = provider.configuration
             rules.clientIDs = [project.serverClientID]
             if !rules.authorizedParties.isEmpty { rules.authorizedParties.append(project.serverClientID) }
-            return ServerClient(
-                project: project, provider: GoogleProvider(configuration: rules, keys: provider.keys))
+            return ServerClient(project: project, provider: GoogleProvider(configuration: rules, keys: provider.keys))
         }
         var logger = logger
         logger[metadataKey: "provider"] = "\(Provider.google.rawValue)"

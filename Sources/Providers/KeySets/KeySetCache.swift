@@ -136,9 +136,7 @@ package final class KeySetCache: Sendable {
     }
 
     /// Fetches if a fetch is due, or waits for the one that is under way.
-    package func refresh() async {
-        await refresh { state, now in state.snapshot?.isDue(at: now) ?? true }
-    }
+    package func refresh() async { await refresh { state, now in state.snapshot?.isDue(at: now) ?? true } }
 
     /// Fetches a set that may have a key which is not in this one, or waits for the fetch that is under way.
     func refetch() async {

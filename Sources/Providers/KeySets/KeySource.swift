@@ -16,7 +16,5 @@ package enum KeySource: Sendable {
     }
 
     /// Fetches the keys again if they can be.
-    func refetch() async {
-        if case .cache(let cache) = self { await cache.refetch() }
-    }
+    func refetch() async { if case .cache(let cache) = self { await cache.refetch() } }
 }

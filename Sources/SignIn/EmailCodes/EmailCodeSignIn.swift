@@ -74,8 +74,7 @@ package struct EmailCodeSignIn: Sendable {
     /// - Returns: `linkRequired` where the account's address is only stated: the reader of the mailbox sees who is in the
     ///   account, and chooses.
     package func signIn(email: String, code typed: String, by call: Call) async throws(SignInFailure) -> SignInAnswer {
-        try await signIn(
-            by: try await beginSignIn(email: email, code: typed, by: call), provenAt: call.now, by: call)
+        try await signIn(by: try await beginSignIn(email: email, code: typed, by: call), provenAt: call.now, by: call)
     }
 
     /// Proves the code of a sign-in. What is refused counts as one; what is right counts when it is spent.
@@ -146,8 +145,7 @@ package struct EmailCodeSignIn: Sendable {
     /// Proves the account's address, or the one that is to replace it.
     package func verifyEmail(code typed: String, of session: Session, by call: Call) async throws(SignInFailure) {
         let addresses = try await stored { try await accounts.unprovenEmails(of: session.accountID, by: call) }
-        let code = try await proveCode(
-            typed, for: .verifyEmail, ofAny: addresses, account: session.accountID, by: call)
+        let code = try await proveCode(typed, for: .verifyEmail, ofAny: addresses, account: session.accountID, by: call)
         try await stored { try await accounts.verifyEmail(by: code, in: session, by: call) }
     }
 

@@ -9,9 +9,7 @@ package import Storage
 package struct EmailCodes: Sendable {
     private let keyRing: KeyRing
 
-    package init(keyRing: KeyRing) {
-        self.keyRing = keyRing
-    }
+    package init(keyRing: KeyRing) { self.keyRing = keyRing }
 
     /// A request for a code, with what a new one would be.
     ///

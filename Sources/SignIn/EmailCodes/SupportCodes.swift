@@ -29,8 +29,7 @@ package struct SupportCodes: Sendable {
     ) async throws(SignInFailure) -> Bool {
         guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
         // Of no network: the administrator's is not one that the account is used from.
-        let request = try codes.request(
-            for: address, purpose: .signIn, network: nil, language: language, by: call)
+        let request = try codes.request(for: address, purpose: .signIn, network: nil, language: language, by: call)
         var decision = try await stored {
             try await store.request(request, allowance: nil, recording: event, by: call)
         }

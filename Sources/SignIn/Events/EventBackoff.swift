@@ -38,7 +38,5 @@ package final class EventBackoff: Sendable {
         }
     }
 
-    func forget(_ id: ProviderEventID) {
-        _ = delays.withLock { $0.removeValue(forKey: id) }
-    }
+    func forget(_ id: ProviderEventID) { _ = delays.withLock { $0.removeValue(forKey: id) } }
 }

@@ -59,7 +59,5 @@ extension LinkRequired {
 }
 
 extension UnknownIdentityDecision {
-    var showsIdentities: Bool {
-        if case .linkRequired(_, .identities) = self { true } else { false }
-    }
+    var showsIdentities: Bool { if case .linkRequired(_, .identities) = self { true } else { false } }
 }

@@ -41,9 +41,7 @@ enum MIMEText {
         return String(scalars).trimmingCharacters(in: .whitespaces)
     }
 
-    private static func isPrintableASCII(_ text: String) -> Bool {
-        text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
-    }
+    private static func isPrintableASCII(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
     /// The text as encoded words: each word holds whole scalars (RFC 2047 §5) and each line one word.
     ///

@@ -71,9 +71,7 @@ struct LocalizedMail: Sendable {
 
 extension Mail.Kind {
     /// The purpose of the code that the mail carries; `nil` for a notice.
-    var purpose: EmailCodePurpose? {
-        EmailCodePurpose.allCases.first { Mail.Kind(code: $0) == self }
-    }
+    var purpose: EmailCodePurpose? { EmailCodePurpose.allCases.first { Mail.Kind(code: $0) == self } }
 
     var placeholders: Set<MailTemplate.Placeholder> {
         switch self {

@@ -24,9 +24,7 @@ extension MailTemplates {
         let path: String
         private(set) var faults: [String] = []
 
-        init(path: String) {
-            self.path = path
-        }
+        init(path: String) { self.path = path }
 
         mutating func read() -> [String: [Mail.Kind: LocalizedMail]] {
             guard let languages = entries(of: path) else {

@@ -27,9 +27,7 @@ package struct MailTemplates: Sendable {
     private let own: [String: [Mail.Kind: LocalizedMail]]
 
     /// The built-in templates.
-    package init(serviceName: String) {
-        self.init(serviceName: serviceName, adding: [:])
-    }
+    package init(serviceName: String) { self.init(serviceName: serviceName, adding: [:]) }
 
     /// - Parameter own: complete for each language that is not built in.
     init(serviceName: String, adding own: [String: [Mail.Kind: LocalizedMail]]) {

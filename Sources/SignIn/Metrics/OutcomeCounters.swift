@@ -18,9 +18,7 @@ package struct CaseCounters<Case: CounterLabel>: Sendable {
             })
     }
 
-    package func count(_ value: Case) {
-        counters[value]?.increment()
-    }
+    package func count(_ value: Case) { counters[value]?.increment() }
 }
 
 /// The outcomes of an operation, counted for each kind of it.
@@ -35,9 +33,7 @@ package struct OutcomeCounters<Kind: CounterLabel, Outcome: CounterLabel>: Senda
             })
     }
 
-    package func count(_ kind: Kind, _ outcome: Outcome) {
-        counters[kind]?.count(outcome)
-    }
+    package func count(_ kind: Kind, _ outcome: Outcome) { counters[kind]?.count(outcome) }
 }
 
 /// The outcome of a step that people or clients take.

@@ -26,9 +26,7 @@ package struct ForeignPasswords: Sendable {
 
     private let firebase: Firebase?
 
-    package init(firebase: Firebase? = nil) {
-        self.firebase = firebase
-    }
+    package init(firebase: Firebase? = nil) { self.firebase = firebase }
 
     /// The kinds that can be checked here and now.
     package var kinds: Set<ForeignPasswordHash.Kind> {
@@ -77,8 +75,7 @@ package struct ForeignPasswords: Sendable {
             let key = try Scrypt.derive(
                 password: bytes, salt: salt + firebase.saltSeparator,
                 cost: Scrypt.Cost(n: 1 << firebase.memoryCost, r: firebase.rounds, p: 1), count: 32)
-            let made = try AES256CTR.encrypt(
-                firebase.signerKey, key: key.bytes, iv: [UInt8](repeating: 0, count: 16))
+            let made = try AES256CTR.encrypt(firebase.signerKey, key: key.bytes, iv: [UInt8](repeating: 0, count: 16))
             return constantTimeEquals(made, expected)
         }
     }

@@ -33,8 +33,7 @@ package struct PasswordSignIn: Sendable {
 
     package func signIn(email: String, password: String, by call: Call) async throws(SignInFailure) -> SignedIn {
         let proven = try await beginSignIn(email: email, password: password, by: call)
-        return try await signIn(
-            proven.accountID, passwordHash: proven.passwordHash, provenAt: call.now, by: call)
+        return try await signIn(proven.accountID, passwordHash: proven.passwordHash, provenAt: call.now, by: call)
     }
 
     /// Proves the password of a sign-in. What is refused counts as one; what is right counts when it opens a session.

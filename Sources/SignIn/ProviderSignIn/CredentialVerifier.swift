@@ -23,9 +23,7 @@ struct SignInEvidence {
     }
 
     /// The evidence of a code on its own.
-    init(_ code: CodeEvidence) {
-        (identity, grant, codeRefusal) = (code.identity, code.grant, nil)
-    }
+    init(_ code: CodeEvidence) { (identity, grant, codeRefusal) = (code.identity, code.grant, nil) }
 }
 
 /// Verifies what a provider's SDK gave the app: the token, the nonce, and the code by exchanging it.

@@ -10,9 +10,7 @@ package struct IssuedNonce: Sendable {
     package let expiresAt: Timestamp
 
     /// Whether a nonce claims to be issued by this service: those that apps make up don't begin with ``prefix``.
-    package static func isClaimed(by nonce: String) -> Bool {
-        nonce.utf8.starts(with: prefix.utf8)
-    }
+    package static func isClaimed(by nonce: String) -> Bool { nonce.utf8.starts(with: prefix.utf8) }
 
     var hash: SecretHash { SecretHash(SHA256.hash(Array(text.utf8))) }
 }

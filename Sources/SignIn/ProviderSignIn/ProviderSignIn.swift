@@ -97,8 +97,7 @@ package struct ProviderSignIn: Sendable {
         guard let fullName, signedIn.account.displayName == nil else { return signedIn }
         do {
             guard
-                try await accounts.fillDisplayName(
-                    fullName, of: signedIn.account.id, in: signedIn.session.id, by: call)
+                try await accounts.fillDisplayName(fullName, of: signedIn.account.id, in: signedIn.session.id, by: call)
             else { return signedIn }
         } catch {
             known.logger.warning(

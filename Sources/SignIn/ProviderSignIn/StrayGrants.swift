@@ -126,7 +126,5 @@ package final class StrayGrants: Sendable {
         }
     }
 
-    private static func metadata(_ stray: Stray) -> Logger.Metadata {
-        ["provider": "\(stray.key.provider.rawValue)"]
-    }
+    private static func metadata(_ stray: Stray) -> Logger.Metadata { ["provider": "\(stray.key.provider.rawValue)"] }
 }

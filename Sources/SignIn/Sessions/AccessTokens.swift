@@ -85,9 +85,7 @@ package final class AccessTokens: Sendable {
     }
 
     /// Our key set (RFC 7517), for verifiers of our tokens.
-    package var publishedKeys: [UInt8] {
-        keys.document
-    }
+    package var publishedKeys: [UInt8] { keys.document }
 
     /// Seconds for which the current key has been signing; `nil` when there is none.
     package func signingKeyAge(at now: Timestamp) -> Int64? {
@@ -95,13 +93,9 @@ package final class AccessTokens: Sendable {
     }
 
     /// Whether tokens are signed: the current key can be opened.
-    package func canSign(at now: Timestamp) -> Bool {
-        (try? requireSigner(at: now)) != nil
-    }
+    package func canSign(at now: Timestamp) -> Bool { (try? requireSigner(at: now)) != nil }
 
-    private var keys: SigningKeySnapshot {
-        state.withLock(\.keys)
-    }
+    private var keys: SigningKeySnapshot { state.withLock(\.keys) }
 
     /// Seconds for which a token that is made now lives: not longer than its session, but for what is left of its last
     /// second.
@@ -164,8 +158,7 @@ package final class AccessTokens: Sendable {
             guard let text = token.claims["sid"]?.string, let id = SessionID(text), let expiresAt = checked.expiresAt
             else { throw TokenRejection.claimInvalid }
             verified.insert(
-                .init(
-                    sessionID: id, keyID: unverified.keyID, issuedAt: checked.issuedAt, expiresAt: expiresAt), hash)
+                .init(sessionID: id, keyID: unverified.keyID, issuedAt: checked.issuedAt, expiresAt: expiresAt), hash)
             return id
         } catch {
             throw .invalidSession

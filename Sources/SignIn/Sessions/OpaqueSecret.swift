@@ -12,9 +12,7 @@ package struct OpaqueSecret: Sendable {
     package let hash: SecretHash
 
     /// A random one.
-    package init() throws(OpenSSLError) {
-        self.init(bytes: try SecureRandom.bytes(OpaqueSecret.octets))
-    }
+    package init() throws(OpenSSLError) { self.init(bytes: try SecureRandom.bytes(OpaqueSecret.octets)) }
 
     /// - Parameter bytes: 32, which can't be guessed.
     init(bytes: [UInt8]) {

@@ -11,9 +11,7 @@ struct SessionIssuer: Sendable {
     /// would be a failure, and the same request could not be sent again.
     ///
     /// - Throws: ``SignInFailure/signingUnavailable(reason:)`` while no token can be signed.
-    func requireSigner(by call: Call) throws(SignInFailure) {
-        try accessTokens.requireSigner(at: call.now)
-    }
+    func requireSigner(by call: Call) throws(SignInFailure) { try accessTokens.requireSigner(at: call.now) }
 
     /// - Throws: as ``requireSigner(by:)`` does.
     func newSession(

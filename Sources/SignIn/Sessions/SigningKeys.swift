@@ -21,9 +21,7 @@ package struct SigningKeys: Sendable {
     private let origin: ChangeOrigin
 
     /// - Parameter origin: of the operator who rotates.
-    package init(
-        store: SigningKeyStore, keyRing: KeyRing, clock: any WallClock, origin: ChangeOrigin = .commandLine
-    ) {
+    package init(store: SigningKeyStore, keyRing: KeyRing, clock: any WallClock, origin: ChangeOrigin = .commandLine) {
         self.store = store
         self.keyRing = keyRing
         self.clock = clock

@@ -24,13 +24,9 @@ final class VerifiedTokens: Sendable {
     let limit: Int
     private let generations = Mutex(Generations())
 
-    init(limit: Int = 4_096) {
-        self.limit = limit
-    }
+    init(limit: Int = 4_096) { self.limit = limit }
 
-    var count: Int {
-        generations.withLock { $0.newer.count + $0.older.count }
-    }
+    var count: Int { generations.withLock { $0.newer.count + $0.older.count } }
 
     func token(_ hash: [UInt8]) -> Token? {
         generations.withLock { generations in
@@ -41,9 +37,7 @@ final class VerifiedTokens: Sendable {
         }
     }
 
-    func insert(_ token: Token, _ hash: [UInt8]) {
-        generations.withLock { insert(token, hash, into: &$0) }
-    }
+    func insert(_ token: Token, _ hash: [UInt8]) { generations.withLock { insert(token, hash, into: &$0) } }
 
     private func insert(_ token: Token, _ hash: [UInt8], into generations: inout Generations) {
         if generations.newer.count >= limit {

@@ -7,9 +7,7 @@ struct OAuthFlowRequest {
     let clientName: String
 
     /// What `form-action` has to allow.
-    var formActionSource: String? {
-        OAuthRedirectURI(registering: authorization.redirectURI)?.formActionSource
-    }
+    var formActionSource: String? { OAuthRedirectURI(registering: authorization.redirectURI)?.formActionSource }
 }
 
 /// As a flow keeps it: a JSON object.

@@ -84,8 +84,7 @@ extension WebSignIn {
         do throws(SignInFailure) {
             guard proof.account.id == holder else { throw .invalidCredentials }
             answer = .success(
-                try await linking.bind(
-                    linkTicket: ticket, credential: .session(token), replacing: replacing, by: call))
+                try await linking.bind(linkTicket: ticket, credential: .session(token), replacing: replacing, by: call))
         } catch {
             answer = .failure(error)
         }

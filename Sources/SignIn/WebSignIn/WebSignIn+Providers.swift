@@ -55,8 +55,7 @@ extension WebSignIn {
                 nonce: try OpaqueSecret.fresh().text,
                 // Apple documents no challenge.
                 verifier: provider == .google ? try OpaqueSecret.fresh().text : nil, replacing: replaced)
-            let (url, request) = try self.request(
-                to: provider, state: state, secrets: secrets, loginHint: loginHint)
+            let (url, request) = try self.request(to: provider, state: state, secrets: secrets, loginHint: loginHint)
             let isSent = try await stored {
                 try await store.send(reference.id, of: reference.browser.hash, to: request, by: call)
             }
@@ -172,8 +171,7 @@ extension WebSignIn {
             guard let secrets = taken.secrets else { throw .fault(operation: "read a flow's secrets") }
             guard isIssuedByGoogle(answer) else {
                 note(.issuerMismatch, provider: .google, by: call)
-                return try await fail(
-                    taken.flow, .credentialRejected(.issuerRejected, retryAfter: nil), by: call)
+                return try await fail(taken.flow, .credentialRejected(.issuerRejected, retryAfter: nil), by: call)
             }
             if let error = answer.error {
                 return try await decline(taken.flow, browser: browser, error: error, by: call)
@@ -302,7 +300,5 @@ extension SignInFailure {
 
 extension CodeChallenge {
     /// The challenge of a verifier (RFC 7636 §4.2).
-    package static func s256(of verifier: String) -> String {
-        Base64URL.encode(SHA256.hash(Array(verifier.utf8)))
-    }
+    package static func s256(of verifier: String) -> String { Base64URL.encode(SHA256.hash(Array(verifier.utf8))) }
 }

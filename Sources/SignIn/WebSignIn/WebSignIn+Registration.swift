@@ -130,9 +130,7 @@ extension WebSignIn {
         return flow
     }
 
-    private func mail(
-        _ registration: WebRegistration, of id: WebFlowID, by call: Call
-    ) async throws(SignInFailure) {
+    private func mail(_ registration: WebRegistration, of id: WebFlowID, by call: Call) async throws(SignInFailure) {
         try await emailCodes.mailCode(
             to: registration.email, for: .register, ticketHash: Self.codeHash(of: id), by: call)
     }

@@ -66,9 +66,7 @@ package final class WebSignIn: Sendable {
         }
 
         /// The providers that a browser can be sent to, in the order in which they are shown.
-        package var providers: [Provider] {
-            (apple == nil ? [] : [.apple]) + (google == nil ? [] : [.google])
-        }
+        package var providers: [Provider] { (apple == nil ? [] : [.apple]) + (google == nil ? [] : [.google]) }
 
         /// The origins of the providers' pages.
         package var formActionSources: [String] {
@@ -79,9 +77,7 @@ package final class WebSignIn: Sendable {
         }
 
         /// Where a provider sends the browser back to.
-        package func callbackURL(of provider: Provider) -> String {
-            "\(publicURL)/web/callback/\(provider.rawValue)"
-        }
+        package func callbackURL(of provider: Provider) -> String { "\(publicURL)/web/callback/\(provider.rawValue)" }
     }
 
     package let configuration: Configuration

@@ -85,8 +85,7 @@ package struct GrantCheckWorker: Sendable {
                 try await end(check, reason: error)
             case .clientRejected(let error, let keyID):
                 checks.count(check.provider, .unavailable)
-                refusedCredentials.log(
-                    error, at: check.provider, keyID: keyID, clientID: check.clientID, to: logger)
+                refusedCredentials.log(error, at: check.provider, keyID: keyID, clientID: check.clientID, to: logger)
             case .unavailable, .notConfigured, .credentialRejected:
                 checks.count(check.provider, .unavailable)
                 logger.warning(

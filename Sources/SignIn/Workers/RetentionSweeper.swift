@@ -67,9 +67,7 @@ package final class RetentionSweeper: Sendable {
     /// Sweeps by this machine's clock alone.
     ///
     /// - Returns: the number of rows dealt with.
-    package func sweep() async throws -> Int {
-        try await sweep(by: clock.call(by: .service))
-    }
+    package func sweep() async throws -> Int { try await sweep(by: clock.call(by: .service)) }
 
     /// Sweeps each kind by itself: a failure of one holds up no other.
     private func sweep(by call: Call) async throws -> Int {

@@ -140,9 +140,7 @@ package struct RevocationWorker: Sendable {
     }
 
     /// Updates the gauges of the backlog.
-    package func report() async throws {
-        backlog.record(try await store.backlog(), at: clock.now())
-    }
+    package func report() async throws { backlog.record(try await store.backlog(), at: clock.now()) }
 }
 
 extension EndpointRefusal {

@@ -94,9 +94,7 @@ extension AccountStore {
     }
 
     /// Whether a password of the account was set in the session, as the audit trail has it.
-    package func hasChangedPassword(
-        in session: Session, since: Timestamp
-    ) async throws(PostgresError) -> Bool {
+    package func hasChangedPassword(in session: Session, since: Timestamp) async throws(PostgresError) -> Bool {
         let rows = try await database.query(
             """
             SELECT EXISTS (

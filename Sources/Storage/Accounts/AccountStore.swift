@@ -19,9 +19,7 @@ package struct PasswordCredential: Sendable {
 package struct AccountStore: Sendable {
     let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     package func account(_ id: AccountID) async throws(PostgresError) -> Account? {
         try await AccountStore.account(id, in: database)

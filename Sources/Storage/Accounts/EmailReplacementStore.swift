@@ -7,9 +7,7 @@ package import Postgres
 package struct EmailReplacementStore: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// Why a replacement ended without being stopped; the reason code in the audit trail.
     enum EndReason: String {

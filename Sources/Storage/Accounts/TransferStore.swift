@@ -23,9 +23,7 @@ package enum IdentityAdoption: Equatable, Sendable {
 package struct TransferStore: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// Identities of a team that have no transfer identifier for the target team yet, in the order of their ids, after
     /// the given one.

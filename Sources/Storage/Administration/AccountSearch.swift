@@ -23,9 +23,7 @@ package struct AccountSearch: Sendable {
 
     let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     package func list(
         _ filter: AccountFilter, after cursor: AccountCursor?, limit: Int
@@ -58,9 +56,7 @@ package struct AccountSearch: Sendable {
         }
     }
 
-    package func account(_ id: AccountID) async throws(PostgresError) -> AccountRecord? {
-        try await records([id])[id]
-    }
+    package func account(_ id: AccountID) async throws(PostgresError) -> AccountRecord? { try await records([id])[id] }
 
     package func account(of id: IdentityID) async throws(PostgresError) -> (account: Account, identity: Identity)? {
         let owners = try await database.query(

@@ -8,9 +8,7 @@ package struct AdminKeyStore: Sendable {
 
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     package func insert(_ key: AdminKey, hash: SecretHash, by call: Call) async throws {
         try await database.change(by: call) { change in

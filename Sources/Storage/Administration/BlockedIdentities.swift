@@ -7,9 +7,7 @@ package struct BlockedIdentities: Sendable {
 
     let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// Those behind an identity; empty at the end. All pages together read the table once.
     package func page(after last: BlockedIdentity?) async throws(PostgresError) -> [BlockedIdentity] {

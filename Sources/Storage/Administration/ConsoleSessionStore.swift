@@ -8,9 +8,7 @@ package import Postgres
 package struct ConsoleSessionStore: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// - Parameters:
     ///   - hash: the SHA-256 of the cookie's random bits.

@@ -7,9 +7,7 @@ import Primitives
 package struct ConsoleStaffStore: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     // MARK: The way to Google and back
 

@@ -5,9 +5,7 @@ package import Postgres
 package struct RevocationRecords: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// The newest first.
     package func list(

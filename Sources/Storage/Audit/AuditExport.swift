@@ -16,9 +16,7 @@ package enum AuditEntry: Sendable {
 package struct AuditExport: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// - Parameters:
     ///   - until: exclusive; without it the period goes on to the last row, sealed or not.

@@ -9,9 +9,7 @@ import Primitives
 package struct AuditPartitions: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// Makes what is missing. Finds nothing to do while another process is at it.
     ///

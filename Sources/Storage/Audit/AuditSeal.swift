@@ -235,9 +235,7 @@ struct StoredAuditHead: Sendable {
 struct CanonicalBytes: Sendable {
     private(set) var bytes: [UInt8] = []
 
-    mutating func append(_ number: Int64) {
-        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
-    }
+    mutating func append(_ number: Int64) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
 
     mutating func append(_ octets: [UInt8]) {
         append(Int64(octets.count))

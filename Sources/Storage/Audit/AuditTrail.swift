@@ -6,9 +6,7 @@ package import Postgres
 package struct AuditTrail: Sendable {
     let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     package func record(_ event: AuditEvent, by call: Call) async throws(PostgresError) {
         try await AuditTrail.record(event, by: call, in: database)

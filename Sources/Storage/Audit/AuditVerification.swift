@@ -57,9 +57,7 @@ package struct AuditHead: Sendable, Equatable {
     package static let shownOctets = 8
 
     /// The form in which an operator keeps it: `NUMBER:CODE`.
-    package var text: String {
-        "\(number):\(Hexadecimal.encode(code.prefix(AuditHead.shownOctets)))"
-    }
+    package var text: String { "\(number):\(Hexadecimal.encode(code.prefix(AuditHead.shownOctets)))" }
 }
 
 /// The result of a check of the whole trail.

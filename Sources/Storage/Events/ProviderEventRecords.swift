@@ -5,9 +5,7 @@ package import Postgres
 package struct ProviderEventRecords: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// A page, the newest first, in the order of their arrival.
     package func page(

@@ -88,9 +88,7 @@ private struct PendingEvent: Sendable {
     let occurredAt: Timestamp
 
     /// What an identity that the event blocks is blocked for.
-    var blockReason: String? {
-        if let detail, !detail.isEmpty { detail } else { kind?.rawValue }
-    }
+    var blockReason: String? { if let detail, !detail.isEmpty { detail } else { kind?.rawValue } }
 
     /// `nil` for an event of an unknown type.
     func effect(by policy: ProviderEventPolicy) -> ProviderEventEffect? {

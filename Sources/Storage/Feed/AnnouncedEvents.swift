@@ -66,9 +66,7 @@ final class AnnouncedEvents: Sendable {
 }
 
 extension AccountEvent {
-    fileprivate var isOfAuthorization: Bool {
-        if case .authorizationRevoked = happening { true } else { false }
-    }
+    fileprivate var isOfAuthorization: Bool { if case .authorizationRevoked = happening { true } else { false } }
 }
 
 extension AccountEvent.Happening {

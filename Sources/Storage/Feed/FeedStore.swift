@@ -11,9 +11,7 @@ package import Postgres
 package struct FeedStore: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     // MARK: Stamping
 

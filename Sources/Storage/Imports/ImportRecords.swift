@@ -38,9 +38,7 @@ package struct ImportRecord: Sendable {
 package struct ImportRecords: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// - Parameter countsAccounts: reads as much as was ever imported.
     package func list(countsAccounts: Bool) async throws(PostgresError) -> [ImportRecord] {
@@ -51,9 +49,7 @@ package struct ImportRecords: Sendable {
         try await records("name = \(name.text)", countsAccounts: true).first
     }
 
-    private func records(
-        _ condition: SQL, countsAccounts: Bool
-    ) async throws(PostgresError) -> [ImportRecord] {
+    private func records(_ condition: SQL, countsAccounts: Bool) async throws(PostgresError) -> [ImportRecord] {
         let accounts: SQL =
             countsAccounts
             ? "(SELECT count(*) FROM imported_rows r WHERE r.import_id = imports.import_id)" : "NULL::bigint"

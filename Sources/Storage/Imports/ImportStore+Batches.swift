@@ -46,9 +46,7 @@ package struct ImportRehearsal: Sendable {
         }
     }
 
-    package func merge(
-        _ batch: [ImportRow], of run: OpenImport, by call: Call
-    ) async throws -> [ImportResult] {
+    package func merge(_ batch: [ImportRow], of run: OpenImport, by call: Call) async throws -> [ImportResult] {
         // One transaction, as a batch of a run is. What fails ends with the connection.
         try await connection.execute("BEGIN")
         let results = try await ImportStore.merge(batch, of: run, into: .temporary, by: call, in: connection).results
@@ -71,8 +69,7 @@ extension ImportStore {
             do {
                 return try await database.change(by: call) { change in
                     try await ImportStore.requireCurrent(run, in: change)
-                    let (results, made) = try await ImportStore.merge(
-                        batch, of: run, into: .real, by: call, in: change)
+                    let (results, made) = try await ImportStore.merge(batch, of: run, into: .real, by: call, in: change)
                     for id in made { change.announce(.accountCreated(by: .import), of: id) }
                     return results
                 }

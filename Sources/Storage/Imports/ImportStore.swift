@@ -31,9 +31,7 @@ package struct ImportLock: Sendable {
     fileprivate let connection: LeasedConnection
 
     /// - Throws: when the connection is lost, and the lock with it.
-    package func requireHeld() async throws(PostgresError) {
-        try await connection.execute("SELECT 1")
-    }
+    package func requireHeld() async throws(PostgresError) { try await connection.execute("SELECT 1") }
 }
 
 /// The run has lost its lock, and another one of its name, or an undo, has come after it.
@@ -75,8 +73,7 @@ package struct ImportStore: Sendable {
 
     /// - Throws: ``OtherImportSource``. Rows that are known by their id alone would count as those that came before.
     package func requireSource(_ source: String, of name: ImportName) async throws {
-        let sources = try await database.query(
-            "SELECT source FROM imports WHERE name = \(name.text)", as: String.self)
+        let sources = try await database.query("SELECT source FROM imports WHERE name = \(name.text)", as: String.self)
         if let first = sources.first, first != source { throw OtherImportSource(source: first) }
     }
 

@@ -67,9 +67,7 @@ package struct StoredSigningKey: Equatable, Sendable {
 extension [StoredSigningKey] {
     /// The key that signs at that time, of keys in the order of ``SigningKeyStore/keys()``: the last one that has begun
     /// to sign or, by a clock that is behind all of them, the first one that will.
-    package func signing(at time: Timestamp) -> StoredSigningKey? {
-        first { $0.signsFrom <= time } ?? last
-    }
+    package func signing(at time: Timestamp) -> StoredSigningKey? { first { $0.signsFrom <= time } ?? last }
 
     /// The state of each key at that time.
     package func states(at time: Timestamp) -> [(key: StoredSigningKey, state: StoredSigningKey.State)] {
@@ -106,9 +104,7 @@ package struct SigningKeyStore: Sendable {
 
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// All keys, the one that takes over last first.
     package func keys() async throws(PostgresError) -> [StoredSigningKey] {

@@ -122,9 +122,7 @@ extension EmailCodeStore {
     }
 
     /// The code's row, `c`, which stays until the statement has ended.
-    static func row(_ id: EmailCodeID) -> SQL {
-        "mailed_codes c WHERE c.code_id = \(id) FOR KEY SHARE"
-    }
+    static func row(_ id: EmailCodeID) -> SQL { "mailed_codes c WHERE c.code_id = \(id) FOR KEY SHARE" }
 
     /// Notes that the network has asked for the code.
     private static func noting(

@@ -15,9 +15,7 @@ package struct StoredOAuthClient: Sendable {
 package struct OAuthClientStore: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     package func create(_ client: OAuthClient, secretHash: SecretHash, by call: Call) async throws {
         try await database.change(by: call) { change in

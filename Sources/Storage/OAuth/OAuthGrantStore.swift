@@ -54,9 +54,7 @@ package struct NewOAuthLink: Sendable {
 package struct OAuthGrantStore: Sendable {
     let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     // MARK: Linking
 

@@ -18,8 +18,7 @@ package struct ClaimedRows<Work: Sendable>: Sendable {
             case .success(let readable): work.append(readable)
             case .failure(let row):
                 unreadable.append(
-                    UnreadableRow(
-                        id: row.id, attempt: row.attempt, error: await session.namingTable(of: row.error)))
+                    UnreadableRow(id: row.id, attempt: row.attempt, error: await session.namingTable(of: row.error)))
             }
         }
         self.work = work

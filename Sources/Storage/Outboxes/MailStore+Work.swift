@@ -191,9 +191,7 @@ extension MailStore {
     /// mail since, or mail has been switched off.
     ///
     /// - Returns: how many, at most `limit`.
-    package func giveUpExpired(
-        before time: Timestamp, by call: Call, limit: Int
-    ) async throws(PostgresError) -> Int {
+    package func giveUpExpired(before time: Timestamp, by call: Call, limit: Int) async throws(PostgresError) -> Int {
         // No attempt is due later than the expiry, and those that are due have an index.
         try await database.execute(
             """

@@ -184,9 +184,7 @@ package struct RevocationStore: Sendable {
         return pending == [true]
     }
 
-    package func backlog() async throws(PostgresError) -> OutboxBacklog {
-        try await outbox.backlog()
-    }
+    package func backlog() async throws(PostgresError) -> OutboxBacklog { try await outbox.backlog() }
 
     /// Deletes the revocations that were done before `time`.
     package func deleteDone(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {

@@ -26,9 +26,7 @@ package struct ExportedColumn: Sendable {
 }
 
 extension ExportedColumn: ExpressibleByStringLiteral {
-    package init(stringLiteral name: StaticString) {
-        self.init(name)
-    }
+    package init(stringLiteral name: StaticString) { self.init(name) }
 }
 
 /// The rows of one table that belong to the person of an account, as a list in the export, the newest first.

@@ -27,9 +27,7 @@ package struct ExportedRow: Sendable {
 package struct PersonalData: Sendable {
     private let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// Records that the data of the account is exported.
     ///

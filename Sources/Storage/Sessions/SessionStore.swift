@@ -17,9 +17,7 @@ package struct LiveSession: Sendable {
 package struct SessionStore: Sendable {
     let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// The session, if it is live.
     package func live(_ id: SessionID, by call: Call) async throws(PostgresError) -> LiveSession? {
@@ -190,8 +188,7 @@ extension Change.Sessions {
     func beginEndingOthers(in session: Session) async throws {
         // A transaction that changes the account holds a lock on one of its sessions and goes on to end others, so this waits
         // for it here, and sees what it has ended by the next statement. Sign-ins don't wait for this lock.
-        _ = try await change.execute(
-            "SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
+        _ = try await change.execute("SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
         guard try await isLive(session.id, of: session.accountID) else { throw Refusal.sessionGone }
     }
 

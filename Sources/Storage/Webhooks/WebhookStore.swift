@@ -14,9 +14,7 @@ package import Postgres
 package struct WebhookStore: Sendable {
     let database: Database
 
-    package init(database: Database) {
-        self.database = database
-    }
+    package init(database: Database) { self.database = database }
 
     /// Whether no write succeeds at the moment: nothing can be pushed that could not be noted.
     package var holdsWrites: Bool { database.holdsWrites }

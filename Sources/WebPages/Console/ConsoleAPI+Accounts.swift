@@ -125,9 +125,7 @@ extension ConsoleAPI {
 
     // MARK: - An account
 
-    private func accountPage(
-        _ id: AccountID, _ request: Request, _ visitor: ConsoleVisitor
-    ) async throws -> Response {
+    private func accountPage(_ id: AccountID, _ request: Request, _ visitor: ConsoleVisitor) async throws -> Response {
         let story = try await story(of: id, after: try request.cursor(AuditCursor.self))
         guard let record = try await record(id) else {
             // Its trail is what is left of it.
@@ -174,9 +172,7 @@ extension ConsoleAPI {
     }
 
     /// The latest row of the trail about what was done to an account: it has the reason that was typed.
-    private func latest(
-        _ kind: AuditEvent.Kind, of id: AccountID
-    ) async throws(AdministrationFailure) -> AuditRecord? {
+    private func latest(_ kind: AuditEvent.Kind, of id: AccountID) async throws(AdministrationFailure) -> AuditRecord? {
         var filter = AuditFilter()
         (filter.accountID, filter.kind) = (id, kind)
         return try await administration.auditEvents(filter, before: nil, limit: 1).items.first

@@ -5,9 +5,7 @@ import HTTPServer
 
 /// The page that asks before an act, and its form.
 extension ConsoleAPI {
-    var actRoutes: [Route] {
-        Act.all.filter { !$0.needsOAuthServer || administration.oauth != nil }.flatMap(routes)
-    }
+    var actRoutes: [Route] { Act.all.filter { !$0.needsOAuthServer || administration.oauth != nil }.flatMap(routes) }
 
     private func routes(for act: Act) -> [Route] {
         [

@@ -8,8 +8,7 @@ extension ConsoleAPI {
         [
             page(ConsolePath.adminKeys, .manage) { request, visitor in
                 let keys = try await administration.adminKeys()
-                return try show(
-                    Self.keys(keys, notice: try Act.notice(for: request, visitor), visitor), in: visitor)
+                return try show(Self.keys(keys, notice: try Act.notice(for: request, visitor), visitor), in: visitor)
             },
             page(ConsolePath.system, .read) { _, visitor in try show(try await system(), in: visitor) },
         ] + [administration.oauth.map(clientRoute)].compactMap(\.self)

@@ -52,8 +52,7 @@ extension ConsoleAPI {
         let isWell = checks.allSatisfy(\.isWell)
         let mayRead = visitor.may(.read)
         var blocks: [ConsoleBlock] = [
-            .paragraph(
-                isWell ? .badge("The service is well", .good) : .badge("The service needs attention", .bad)),
+            .paragraph(isWell ? .badge("The service is well", .good) : .badge("The service needs attention", .bad)),
             .table(
                 ConsoleTable(
                     caption: "What makes the service well", columns: ["Check", "State", "Now"],
@@ -112,8 +111,7 @@ extension ConsoleAPI {
                 case (nil, _): "none is held up"
                 }
             if hasFailed { figure += ", the last was given up \(ConsoleCell.duration(age(backlog.lastFailed))) ago" }
-            return Check(
-                label: label, isWell: age(backlog.oldest) < longest && !hasFailed, figure: figure, path: path)
+            return Check(label: label, isWell: age(backlog.oldest) < longest && !hasFailed, figure: figure, path: path)
         }
         return checks + [
             wait("Revocations", standing.revocations, ConsolePath.revocations),

@@ -14,9 +14,7 @@ package struct ConsoleHost: Sendable {
             self = IPAddress(text).map(Name.address) ?? .text(text)
         }
 
-        var isAddress: Bool {
-            if case .address = self { true } else { false }
-        }
+        var isAddress: Bool { if case .address = self { true } else { false } }
     }
 
     private static let loopback: Set<Name> = [Name("localhost"), Name("127.0.0.1"), Name("::1")]

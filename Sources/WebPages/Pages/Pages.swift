@@ -25,9 +25,7 @@ package struct Pages: Sendable {
     }
 
     /// The files that the pages load; each may be cached for ever.
-    package var assets: [PageAsset] {
-        [styleSheet, theme.logo, theme.appleLogo].compactMap { $0 }
-    }
+    package var assets: [PageAsset] { [styleSheet, theme.logo, theme.appleLogo].compactMap { $0 } }
 
     /// - Returns: the page as UTF-8, below 30 KiB but for what the values bring.
     func html(_ page: any WebPage, language: Language) -> [UInt8] {

@@ -12,9 +12,7 @@ struct PageCookies: Sendable {
 
     let isSecure: Bool
 
-    init(publicURL: String) {
-        isSecure = publicURL.hasPrefix("https:")
-    }
+    init(publicURL: String) { isSecure = publicURL.hasPrefix("https:") }
 
     private var prefix: String { isSecure ? "__Host-" : "" }
     var browserName: String { prefix + "csn_browser" }
@@ -29,8 +27,7 @@ struct PageCookies: Sendable {
     }
 
     func cookie(_ browser: BrowserSecret) -> ResponseCookie {
-        ResponseCookie(
-            name: browserName, value: browser.text, isSecure: isSecure, maximumAge: Self.browserLifetime)
+        ResponseCookie(name: browserName, value: browser.text, isSecure: isSecure, maximumAge: Self.browserLifetime)
     }
 
     /// For as long as the browser runs. The session itself ends sooner.

@@ -262,7 +262,5 @@ extension WebFlow {
     }
 
     /// Another app may have claimed the scheme and begun this flow: the person is to see for whom it is (RFC 8252 §8.6).
-    fileprivate var needsClick: Bool {
-        if case .app(_, .privateScheme) = kind { true } else { false }
-    }
+    fileprivate var needsClick: Bool { if case .app(_, .privateScheme) = kind { true } else { false } }
 }

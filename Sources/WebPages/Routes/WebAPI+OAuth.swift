@@ -195,9 +195,7 @@ extension WebAPI {
 }
 
 extension OAuthServer.ConsentStep {
-    fileprivate var asksEmail: Bool {
-        if case .proveEmail = self { true } else { false }
-    }
+    fileprivate var asksEmail: Bool { if case .proveEmail = self { true } else { false } }
 }
 
 extension ConsentPage.Scope {

@@ -30,8 +30,7 @@ extension WebAPI {
             return try await show(screen, typed: visit.flow.loginHint, visit)
         }
         let browser = try cookies.browser(of: request) ?? .fresh()
-        let flow = try await signIn.openAccountFlow(
-            browser: browser, by: call, languages: uiLocales(of: request))
+        let flow = try await signIn.openAccountFlow(browser: browser, by: call, languages: uiLocales(of: request))
         return redirect(to: "\(path)?flow=\(flow.id)", flow: flow).setting(cookies.cookie(browser))
     }
 

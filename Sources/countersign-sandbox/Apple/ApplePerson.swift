@@ -15,9 +15,7 @@ struct ApplePerson: ProviderPerson {
     /// Subjects that a test has chosen, by team; every other team's is derived.
     var subjects: [String: String] = [:]
 
-    init(name: String) {
-        self.name = name
-    }
+    init(name: String) { self.name = name }
 
     mutating func update(_ members: ControlMembers) {
         members.change(&email, "email")

@@ -81,8 +81,7 @@ struct AppleRegistry: Sendable {
     /// Issues the bearer token with which a team migrates the users of a client.
     mutating func issueMigrationToken(clientID: String, team: String, seed: Seed, at now: Int64) -> String {
         let token = Apple.opaque("a", "migration", "\(clientID) \(team) \(migrationTokens.count)", seed)
-        migrationTokens[token] = MigrationToken(
-            clientID: clientID, team: team, expiresAt: now + Apple.accessLifetime)
+        migrationTokens[token] = MigrationToken(clientID: clientID, team: team, expiresAt: now + Apple.accessLifetime)
         return token
     }
 

@@ -12,9 +12,7 @@ struct AppleTeam: Sendable {
     /// Keys in the order of their registration.
     private(set) var keys: [Key] = []
 
-    func liveKey(_ id: String) -> PublicKey? {
-        keys.first { $0.id == id && !$0.isRevoked }?.publicKey
-    }
+    func liveKey(_ id: String) -> PublicKey? { keys.first { $0.id == id && !$0.isRevoked }?.publicKey }
 
     /// A key id that is registered again gets the new key.
     mutating func register(_ publicKey: PublicKey, as id: String) {

@@ -52,9 +52,7 @@ struct BrowserPage: Sendable {
     }
 
     /// The script is this program's own text and is not escaped.
-    private var scriptElement: HTML? {
-        script.map { HTML(stringLiteral: "<script>\($0)</script>") }
-    }
+    private var scriptElement: HTML? { script.map { HTML(stringLiteral: "<script>\($0)</script>") } }
 
     private static let style: HTML = """
         :root { color-scheme: light dark; --page: #f2f2f4; --card: #fff; --text: #1c1c1e; --quiet: #5c5c63;

@@ -36,9 +36,7 @@ final class BrowserPlan: Sendable {
         set { state.withLock { $0.sendsForms = newValue } }
     }
 
-    func add(_ entry: Entry) {
-        state.withLock { $0.entries.append(entry) }
-    }
+    func add(_ entry: Entry) { state.withLock { $0.entries.append(entry) } }
 
     /// The oldest choice that waits for this client's next authorization; it is counted.
     func nextChoice(for clientID: String) -> BrowserChoice? {
@@ -53,11 +51,7 @@ final class BrowserPlan: Sendable {
         }
     }
 
-    func clear() {
-        state.withLock { $0.entries = [] }
-    }
+    func clear() { state.withLock { $0.entries = [] } }
 
-    func reset() {
-        state.withLock { $0 = State() }
-    }
+    func reset() { state.withLock { $0 = State() } }
 }

@@ -25,9 +25,7 @@ struct BrowserQuery: Sendable {
     }
 
     /// nil when the parameter is missing or empty.
-    subscript(_ name: String) -> String? {
-        fields.first { $0.name == name && !$0.value.isEmpty }?.value
-    }
+    subscript(_ name: String) -> String? { fields.first { $0.name == name && !$0.value.isEmpty }?.value }
 
     func required(_ name: String) throws(BrowserRefusal) -> String {
         guard let value = self[name] else {
@@ -50,9 +48,7 @@ struct BrowserQuery: Sendable {
     }
 
     /// The words of a value that is a list (RFC 6749 §3.3).
-    func words(_ name: String) -> [String] {
-        self[name]?.split(separator: " ").map(String.init) ?? []
-    }
+    func words(_ name: String) -> [String] { self[name]?.split(separator: " ").map(String.init) ?? [] }
 
     func refusal(_ reason: String) -> BrowserRefusal { refusal(.invalidRequest, reason) }
 

@@ -40,14 +40,10 @@ final class ControlMembers {
     var names: [String] { members.map(\.name) }
 
     /// Refuses the request, unless it is already.
-    func refuse(_ message: String) {
-        fault = fault ?? .invalid(message)
-    }
+    func refuse(_ message: String) { fault = fault ?? .invalid(message) }
 
     /// Makes members known that the request can have and that are not read this time.
-    func allow(_ names: [String]) {
-        for name in names where !isKnown(name) { known.append(name) }
-    }
+    func allow(_ names: [String]) { for name in names where !isKnown(name) { known.append(name) } }
 
     // MARK: Values of any type
 
@@ -71,9 +67,7 @@ final class ControlMembers {
         return value ?? empty
     }
 
-    func rawObject(_ name: String) -> [(name: String, value: JSONValue)] {
-        value(name, "an object", \.members) ?? []
-    }
+    func rawObject(_ name: String) -> [(name: String, value: JSONValue)] { value(name, "an object", \.members) ?? [] }
 
     func object<Body>(_ name: String, _ body: (ControlMembers) -> Body) -> Body? {
         guard let value = raw(name) else { return nil }
@@ -134,9 +128,7 @@ final class ControlMembers {
     }
 
     /// Applies the request's change, if any, to an optional text.
-    func change(_ text: inout String?, _ name: String) {
-        if let new = changedText(name) { text = new }
-    }
+    func change(_ text: inout String?, _ name: String) { if let new = changedText(name) { text = new } }
 
     func texts(_ name: String) -> [String]? {
         value(name, "an array of strings") { value in

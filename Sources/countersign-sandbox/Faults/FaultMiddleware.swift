@@ -135,7 +135,5 @@ private struct ThrottledWriter: ResponseBodyWriter {
         }
     }
 
-    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
-        try await parent.finish(trailingHeaders)
-    }
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws { try await parent.finish(trailingHeaders) }
 }

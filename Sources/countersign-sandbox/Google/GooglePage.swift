@@ -2,9 +2,7 @@ import Hummingbird
 
 /// Google's authorization page and the result of its SDK.
 extension Google {
-    static func asked(
-        _ request: Request, _ provider: Provider<Google>
-    ) throws(BrowserRefusal) -> GoogleBrowserRequest {
+    static func asked(_ request: Request, _ provider: Provider<Google>) throws(BrowserRefusal) -> GoogleBrowserRequest {
         guard !isWebView(request.headers[.userAgent] ?? "") else {
             throw refusal(.disallowedUserAgent, "Google does not open in a WebView.")
         }
@@ -58,9 +56,7 @@ extension Google {
     }
 
     /// Before the first consent, and whenever the client wants it.
-    static func needsConsentPage(
-        _ asked: GoogleBrowserRequest, person: String?, _ provider: Provider<Google>
-    ) -> Bool {
+    static func needsConsentPage(_ asked: GoogleBrowserRequest, person: String?, _ provider: Provider<Google>) -> Bool {
         asked.prompts.contains(.consent) || !provider.accounts.isConsented(person ?? "", clientID: asked.clientID)
     }
 

@@ -10,9 +10,7 @@ struct GooglePerson: ProviderPerson {
     /// The subject that a test has chosen; nil derives one.
     var chosenSubject: String?
 
-    init(name: String) {
-        self.name = name
-    }
+    init(name: String) { self.name = name }
 
     mutating func update(_ members: ControlMembers) {
         members.change(&email, "email")
@@ -25,9 +23,7 @@ struct GooglePerson: ProviderPerson {
     }
 
     /// Twenty-one digits, as Google's are.
-    func subject(seed: Seed) -> String {
-        chosenSubject ?? "1" + seed.digits(20, for: "google.sub", name)
-    }
+    func subject(seed: Seed) -> String { chosenSubject ?? "1" + seed.digits(20, for: "google.sub", name) }
 
     /// The claims of the scope `profile`.
     var profile: JSONObject {

@@ -102,9 +102,7 @@ struct GoogleStreamEndpoints: Sendable {
     private var clientIDs: [String] { google.accounts.registry.clients.filter { !$0.isDeleted }.map(\.id) }
 
     /// The body as `read` reads it; a refusal is thrown in the form of Google's.
-    private func body<Body: Sendable>(
-        of request: Request, _ read: (ControlMembers) -> Body
-    ) async throws -> Body {
+    private func body<Body: Sendable>(of request: Request, _ read: (ControlMembers) -> Body) async throws -> Body {
         guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") == true else {
             throw StreamRefusal.invalid("The body is not application/json.")
         }

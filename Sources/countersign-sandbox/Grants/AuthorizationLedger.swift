@@ -107,9 +107,7 @@ struct AuthorizationLedger<Identity: Sendable>: Sendable {
         change(refreshToken) { $0.check(at: now) }?.checks ?? 0
     }
 
-    mutating func noteRevocation(of refreshToken: String) {
-        _ = change(refreshToken) { $0.revocations += 1 }
-    }
+    mutating func noteRevocation(of refreshToken: String) { _ = change(refreshToken) { $0.revocations += 1 } }
 
     private mutating func change(_ refreshToken: String, _ change: (inout Grant) -> Void) -> Grant? {
         guard let pair = tokens[refreshToken]?.pair, var grants = records[pair]?.grants,

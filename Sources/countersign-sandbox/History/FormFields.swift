@@ -28,9 +28,7 @@ struct FormFields: Sendable {
         return fields.first { !seen.insert($0.name).inserted }?.name
     }
 
-    private static func isFormCharacter(_ octet: UInt8) -> Bool {
-        octet.isURLUnreserved || "*+%".utf8.contains(octet)
-    }
+    private static func isFormCharacter(_ octet: UInt8) -> Bool { octet.isURLUnreserved || "*+%".utf8.contains(octet) }
 
     /// Decodes a single value, such as one half of Basic credentials (RFC 6749 §2.3.1).
     static func decode(_ text: some StringProtocol) -> String? { decode(Array(text.utf8)[...]) }

@@ -55,9 +55,7 @@ final class RequestHistory: Sendable {
     private let clock: SandboxClock
     private let start = ContinuousClock.now
 
-    init(clock: SandboxClock) {
-        self.clock = clock
-    }
+    init(clock: SandboxClock) { self.clock = clock }
 
     var dropped: Int64 { state.withLock { $0.dropped } }
 
@@ -83,17 +81,11 @@ final class RequestHistory: Sendable {
         }
     }
 
-    func note(fault: String, in id: Int64) {
-        change(id) { $0.fault = fault }
-    }
+    func note(fault: String, in id: Int64) { change(id) { $0.fault = fault } }
 
-    func note(reason: String, in id: Int64) {
-        change(id) { $0.reason = reason }
-    }
+    func note(reason: String, in id: Int64) { change(id) { $0.reason = reason } }
 
-    func finish(_ id: Int64, status: Int) {
-        change(id) { $0.status = status }
-    }
+    func finish(_ id: Int64, status: Int) { change(id) { $0.status = status } }
 
     private func change(_ id: Int64, _ change: (inout Entry) -> Void) {
         state.withLock { state in
@@ -102,9 +94,7 @@ final class RequestHistory: Sendable {
         }
     }
 
-    func entries(_ filter: Filter) -> [Entry] {
-        state.withLock { $0.entries }.filter(filter.admits)
-    }
+    func entries(_ filter: Filter) -> [Entry] { state.withLock { $0.entries }.filter(filter.admits) }
 
     /// Waits until `count` entries match, or until the timeout: a test that expects a request waits here instead of
     /// sleeping.

@@ -50,9 +50,7 @@ final class ProviderKeys: Sendable {
     }
 
     /// Restores the initial keys without generating any again.
-    func reset() {
-        state.withLock { $0 = initial }
-    }
+    func reset() { state.withLock { $0 = initial } }
 
     /// All keys, as the control API lists them.
     var listing: [JSONObject] {

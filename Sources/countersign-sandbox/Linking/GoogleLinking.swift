@@ -53,14 +53,10 @@ final class GoogleLinking: Sendable {
 
     var current: State { state.withLock { $0 } }
 
-    func reset() {
-        state.withLock { $0 = State() }
-    }
+    func reset() { state.withLock { $0 = State() } }
 
     /// Begins with these settings: nothing is linked, nothing is checked.
-    func configure(_ settings: LinkingSettings) {
-        state.withLock { $0 = State(settings: settings) }
-    }
+    func configure(_ settings: LinkingSettings) { state.withLock { $0 = State(settings: settings) } }
 
     func settings() throws(ControlRefusal) -> LinkingSettings {
         guard let settings = current.settings else {
@@ -84,13 +80,9 @@ final class GoogleLinking: Sendable {
         }
     }
 
-    func add(_ findings: LinkingFindings) {
-        state.withLock { $0.report.add(findings) }
-    }
+    func add(_ findings: LinkingFindings) { state.withLock { $0.report.add(findings) } }
 
-    func keep(_ link: Link) {
-        state.withLock { $0.link = link }
-    }
+    func keep(_ link: Link) { state.withLock { $0.link = link } }
 
     /// Takes the link away, so that one call alone ends it.
     func takeLink() throws(ControlRefusal) -> Link {

@@ -38,9 +38,7 @@ struct LinkingCheck: Hashable, Sendable {
     /// What holds when the check has passed.
     let title: String
 
-    private init(_ name: String, _ title: String) {
-        (self.name, self.title) = (name, title)
-    }
+    private init(_ name: String, _ title: String) { (self.name, self.title) = (name, title) }
 
     // Without a person.
     static let unknownClient = LinkingCheck("unknown-client", "An unknown client gets a page with 400, and no redirect")

@@ -81,13 +81,9 @@ struct LinkingAnswer: Sendable {
     }
 
     /// A member that is a string and not empty.
-    func text(_ name: String) -> String? {
-        json?[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
-    }
+    func text(_ name: String) -> String? { json?[name]?.string.flatMap { $0.isEmpty ? nil : $0 } }
 
-    func isRefused(_ status: Int, _ error: String) -> Bool {
-        self.status == status && text("error") == error
-    }
+    func isRefused(_ status: Int, _ error: String) -> Bool { self.status == status && text("error") == error }
 
     func mediaType(is expected: String) -> Bool {
         let media = headers.first("Content-Type")?.prefix { $0 != ";" }.lowercased()

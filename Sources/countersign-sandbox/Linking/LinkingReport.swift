@@ -30,9 +30,7 @@ struct LinkingReport: Sendable {
         }
     }
 
-    func count(_ result: Result) -> Int {
-        LinkingWay.allCases.flatMap(entries).count { $0.result == result }
-    }
+    func count(_ result: Result) -> Int { LinkingWay.allCases.flatMap(entries).count { $0.result == result } }
 
     var json: JSONObject {
         var json: JSONObject = [:]
@@ -58,7 +56,5 @@ struct LinkingFindings: Sendable {
     }
 
     /// For a check that does not apply.
-    mutating func leaveOpen(_ check: LinkingCheck, _ detail: String) {
-        all.append((check, .open, detail))
-    }
+    mutating func leaveOpen(_ check: LinkingCheck, _ detail: String) { all.append((check, .open, detail)) }
 }

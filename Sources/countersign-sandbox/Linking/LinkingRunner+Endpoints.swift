@@ -105,8 +105,7 @@ extension LinkingRunner {
                 check == .androidAssociation
                 ? answer.json?.elements != nil
                 : answer.associatedPaths.contains(path)
-            findings.note(
-                check, isPlain && answer.mediaType(is: "application/json") && isAssociated, answer.summary)
+            findings.note(check, isPlain && answer.mediaType(is: "application/json") && isAssociated, answer.summary)
         }
     }
 }

@@ -76,9 +76,7 @@ struct LinkingRunner: Sendable {
     /// Checks that an answer has a code or an error.
     ///
     /// - Returns: the code.
-    static func code(
-        _ values: LinkingValues, refusals: [String], _ findings: inout LinkingFindings
-    ) -> String? {
+    static func code(_ values: LinkingValues, refusals: [String], _ findings: inout LinkingFindings) -> String? {
         switch (values.only("code"), values.all("error").count) {
         case (let code?, 0):
             findings.note(.code, true, "\(code.utf8.count) bytes")
@@ -120,10 +118,8 @@ struct LinkingRunner: Sendable {
         }
         findings.note(.tokenAnswer, true, answer.summary)
         let lifetime = answer.json?["expires_in"]?.integer
-        findings.note(
-            .tokenLifetime, (lifetime ?? 0) > 0, lifetime.map { "\($0) s" } ?? "expires_in is not a number")
-        findings.note(
-            .tokenNotStored, !answer.isStored, answer.headers.first("Cache-Control") ?? "no Cache-Control")
+        findings.note(.tokenLifetime, (lifetime ?? 0) > 0, lifetime.map { "\($0) s" } ?? "expires_in is not a number")
+        findings.note(.tokenNotStored, !answer.isStored, answer.headers.first("Cache-Control") ?? "no Cache-Control")
         findings.note(.opaqueAccessToken, !Self.isJWT(access), "\(access.utf8.count) bytes")
         let info = await client.userInfo(access)
         findings.note(.userInfo, Self.suits(info, client.settings.scopes), Self.summary(of: info))
@@ -137,8 +133,7 @@ struct LinkingRunner: Sendable {
                 .newAccessToken, another != nil && another != access,
                 another == access ? "the same access token again" : first.summary)
             let earlier = await client.userInfo(access)
-            findings.note(
-                .earlierAccessToken, earlier.status != 401 && earlier.status == info.status, earlier.summary)
+            findings.note(.earlierAccessToken, earlier.status != 401 && earlier.status == info.status, earlier.summary)
             let second = await client.refresh(refreshToken)
             findings.note(.keptRefreshToken, second.status == 200, second.summary)
             accessTokens += [another, second.text("access_token")].compactMap(\.self)

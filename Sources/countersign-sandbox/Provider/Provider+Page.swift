@@ -45,8 +45,7 @@ extension Provider {
         do {
             person = try accounts.person(name)
         } catch {
-            throw BrowserRefusal(
-                provider: Profile.name, code: .invalidRequest, reason: "There is no person \(name).")
+            throw BrowserRefusal(provider: Profile.name, code: .invalidRequest, reason: "There is no person \(name).")
         }
         try Profile.admit(person, asked, self)
         return person

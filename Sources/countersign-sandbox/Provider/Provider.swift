@@ -16,9 +16,7 @@ struct Provider<Profile: ProviderProfile>: Sendable {
     let faults: FaultPlan
     let history: RequestHistory
 
-    init(
-        issuer: String, seed: Seed, store: KeyStore, clock: SandboxClock, faults: FaultPlan, history: RequestHistory
-    ) {
+    init(issuer: String, seed: Seed, store: KeyStore, clock: SandboxClock, faults: FaultPlan, history: RequestHistory) {
         self.issuer = issuer
         accounts = Accounts(seed: seed)
         keys = ProviderKeys(profile: Profile.keys(seed), store: store)
@@ -57,8 +55,7 @@ struct Provider<Profile: ProviderProfile>: Sendable {
         let now = clock.now
         let granted = try accounts.authorize(request, at: now)
         let period = request.overrides.period(at: now, lifetime: Profile.tokenLifetime)
-        let token = try await mint.mint(
-            Profile.claims(of: granted, period, self), overrides: request.overrides)
+        let token = try await mint.mint(Profile.claims(of: granted, period, self), overrides: request.overrides)
         return (granted, token)
     }
 

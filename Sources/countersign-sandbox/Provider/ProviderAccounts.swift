@@ -42,13 +42,9 @@ final class ProviderAccounts<Profile: ProviderProfile>: Sendable {
     private let state = Mutex(State())
     let seed: Seed
 
-    init(seed: Seed) {
-        self.seed = seed
-    }
+    init(seed: Seed) { self.seed = seed }
 
-    func reset() {
-        state.withLock { $0 = State() }
-    }
+    func reset() { state.withLock { $0 = State() } }
 
     var registry: Profile.Registry { state.withLock { $0.registry } }
 
@@ -99,8 +95,7 @@ final class ProviderAccounts<Profile: ProviderProfile>: Sendable {
             let isFirst = !state.ledger.isConsented(pair)
             let email = Profile.share(&person, by: request, isFirst: isFirst, state.registry, seed: seed)
             state.persons[person.name] = person
-            let identity = Identity(
-                person: person, request: request, email: email, isFirst: isFirst, authorizedAt: now)
+            let identity = Identity(person: person, request: request, email: email, isFirst: isFirst, authorizedAt: now)
             state.authorizations += 1
             let number = String(state.authorizations)
             let code = Profile.code(number, seed: seed)

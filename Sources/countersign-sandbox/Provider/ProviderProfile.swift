@@ -122,9 +122,7 @@ protocol ProviderProfile: Sendable {
     // MARK: Controls
 
     static func json(_ person: Person, _ provider: Provider<Self>) -> JSONObject
-    static func json(
-        _ granted: ProviderAccounts<Self>.Granted, token: String, _ provider: Provider<Self>
-    ) -> JSONObject
+    static func json(_ granted: ProviderAccounts<Self>.Granted, token: String, _ provider: Provider<Self>) -> JSONObject
 }
 
 /// What an authorization page does for a browser without a person's click.

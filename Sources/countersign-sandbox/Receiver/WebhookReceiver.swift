@@ -27,19 +27,13 @@ final class WebhookReceiver: Sendable {
     private let state = Mutex(State())
     private let clock: SandboxClock
 
-    init(clock: SandboxClock) {
-        self.clock = clock
-    }
+    init(clock: SandboxClock) { self.clock = clock }
 
     var deliveries: [Delivery] { state.withLock { $0.deliveries } }
 
-    func reset() {
-        state.withLock { $0 = State() }
-    }
+    func reset() { state.withLock { $0 = State() } }
 
-    func trust(_ secrets: [ReceiverSecret]) {
-        state.withLock { $0.secrets = secrets }
-    }
+    func trust(_ secrets: [ReceiverSecret]) { state.withLock { $0.secrets = secrets } }
 
     func take(_ headers: [(name: String, value: String)], _ body: [UInt8]) throws -> Delivery {
         let fault = try fault(headers, body)

@@ -56,7 +56,5 @@ struct TokenMint: Sendable {
 
 /// `c_hash` and `at_hash`: the left half of the SHA-256 of the code or access token (OpenID Connect Core §3.3.2.11).
 enum HalfHash {
-    static func text(of value: String) -> String {
-        Base64URL.encode(Array(SHA256.hash(Array(value.utf8)).prefix(16)))
-    }
+    static func text(of value: String) -> String { Base64URL.encode(Array(SHA256.hash(Array(value.utf8)).prefix(16))) }
 }

@@ -38,15 +38,11 @@ struct AccountCommand: AsyncParsableCommand {
             @OptionGroup var reason: OptionalReason
             @Flag(help: "Do not ask.") var yes = false
 
-            func validate() throws {
-                try TerminalQuestion.requireTerminal(unlessSaid: yes)
-            }
+            func validate() throws { try TerminalQuestion.requireTerminal(unlessSaid: yes) }
 
             var input: ActInput { reason.input }
 
-            func isMeant(
-                _ id: String, _ administration: Administration
-            ) async throws(AdministrationFailure) -> Bool {
+            func isMeant(_ id: String, _ administration: Administration) async throws(AdministrationFailure) -> Bool {
                 let record = try await administration.account(try await administration.accountID(id))
                 return yes
                     || TerminalQuestion("Delete \(record.line), and all that is known of the person? [yes/no] ")
@@ -67,9 +63,7 @@ struct AccountCommand: AsyncParsableCommand {
             var input: ActInput { ActInput(reason: reason.text, email: email) }
 
             /// Says before whether the account has a mailbox that a notice can go to.
-            func isMeant(
-                _ id: String, _ administration: Administration
-            ) async throws(AdministrationFailure) -> Bool {
+            func isMeant(_ id: String, _ administration: Administration) async throws(AdministrationFailure) -> Bool {
                 let record = try await administration.account(try await administration.accountID(id))
                 if record.account.mailboxes.allSatisfy({ $0 == nil }) {
                     printNotice(

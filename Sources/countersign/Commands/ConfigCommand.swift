@@ -26,9 +26,7 @@ struct ConfigCommand: ParsableCommand {
             commandName: "example",
             abstract: "Prints a configuration file with every key, its form, its default and what it is for.")
 
-        func run() {
-            StandardOutput.write(ConfigurationExample.text)
-        }
+        func run() { StandardOutput.write(ConfigurationExample.text) }
     }
 
     struct Reference: ParsableCommand {

@@ -58,9 +58,7 @@ struct EventStreamConfiguration: Sendable {
 }
 
 /// Runs the body with access to the event stream. A refusal of Google's is thrown as a `CommandFailure`.
-func withEventStream(
-    _ options: EventStreamOptions, _ body: (EventStreamAccess) async throws -> Void
-) async throws {
+func withEventStream(_ options: EventStreamOptions, _ body: (EventStreamAccess) async throws -> Void) async throws {
     let configuration = try options.configuration.sources().load(EventStreamConfiguration.init)
     let fetcher = try CurlFetcher()
     let stream = GoogleEventStream(

@@ -98,15 +98,11 @@ extension BlockedIdentity {
 struct CommandFailure: Error, CustomStringConvertible {
     let description: String
 
-    init(_ description: String) {
-        self.description = description
-    }
+    init(_ description: String) { self.description = description }
 }
 
 /// Runs the body, and says what is missing where nothing is found.
-func naming<Result: Sendable>(
-    _ missing: String, _ body: () async throws -> Result
-) async throws -> Result {
+func naming<Result: Sendable>(_ missing: String, _ body: () async throws -> Result) async throws -> Result {
     do {
         return try await body()
     } catch AdministrationFailure.notFound {

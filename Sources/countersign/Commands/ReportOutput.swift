@@ -6,9 +6,7 @@ struct ReportOutput {
     private(set) var sawRejection = false
     private var output = StandardOutput()
 
-    init(verification: TokenVerification) {
-        self.verification = verification
-    }
+    init(verification: TokenVerification) { self.verification = verification }
 
     /// Verifies a batch on all processors and writes its reports at once: a caller that sends one token at a time gets
     /// each report at once, and in a large batch no token costs a switch between tasks.

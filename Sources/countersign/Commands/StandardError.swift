@@ -16,6 +16,4 @@ enum StandardError {
 }
 
 /// Prints a sentence for the operator on standard error, apart from the command's output.
-func printNotice(_ sentence: String) {
-    StandardError.write("countersign: \(sentence)\n")
-}
+func printNotice(_ sentence: String) { StandardError.write("countersign: \(sentence)\n") }

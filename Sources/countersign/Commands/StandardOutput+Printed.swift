@@ -8,9 +8,7 @@ extension StandardOutput {
     static var isWhole: Bool { firstFault.withLock { $0 == nil } }
 
     /// - Throws: as `flush` did when something that was printed could not be written.
-    static func requirePrinted() throws {
-        if let fault = firstFault.withLock({ $0 }) { throw fault }
-    }
+    static func requirePrinted() throws { if let fault = firstFault.withLock({ $0 }) { throw fault } }
 
     /// Prints a text at once.
     static func write(_ text: String) {
@@ -28,9 +26,7 @@ extension StandardOutput {
 }
 
 /// Prints a line on standard output. That it can't be written is said when the command has ended.
-func printLine(_ line: String) {
-    StandardOutput.write(line + "\n")
-}
+func printLine(_ line: String) { StandardOutput.write(line + "\n") }
 
 /// Prints a line that is shown this once, of a change that stands by now.
 ///

@@ -6,9 +6,7 @@ import Foundation
 struct TerminalQuestion {
     private let text: String
 
-    init(_ text: String) {
-        self.text = text
-    }
+    init(_ text: String) { self.text = text }
 
     /// Whether standard input is a terminal.
     static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 }

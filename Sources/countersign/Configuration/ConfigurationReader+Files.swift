@@ -110,9 +110,7 @@ extension ConfigurationReader {
     /// Whether only its owner may open the file. A file of root's may also be readable for a group: that is how
     /// systemd's `LoadCredential=`, Kubernetes' `fsGroup` and a package pass it to a service that isn't root. It is the
     /// same file when root looks at it.
-    static func isSecret(mode: Int, owner: uid_t) -> Bool {
-        mode & 0o077 == 0 || owner == 0 && mode & 0o037 == 0
-    }
+    static func isSecret(mode: Int, owner: uid_t) -> Bool { mode & 0o077 == 0 || owner == 0 && mode & 0o037 == 0 }
 
     static let modeAdvice = "set its mode to 0600, or to 0640 if it is root's, for the group of the service"
 }

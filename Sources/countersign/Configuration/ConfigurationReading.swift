@@ -23,9 +23,7 @@ extension ConfigurationReading {
     }
 
     /// What was in the files of these keys.
-    fileprivate func contents(of names: [String]) -> [String: FileContent] {
-        files.filter { names.contains($0.key) }
-    }
+    fileprivate func contents(of names: [String]) -> [String: FileContent] { files.filter { names.contains($0.key) } }
 
     /// The keys of `rows` that have another value here than there.
     func changes<Other>(since other: ConfigurationReading<Other>, in rows: [any SettingRow]) -> [String] {

@@ -26,9 +26,7 @@ struct ConfigurationSources: Sendable {
     private var kept: [String: ConfigurationFile?] = [:]
 
     /// Reads the file at `path`, else the one that COUNTERSIGN_CONFIG names, else none. At the start it may be a pipe.
-    init(
-        path: String?, environment variables: [String: String], isReload: Bool = false
-    ) throws(ConfigurationFaults) {
+    init(path: String?, environment variables: [String: String], isReload: Bool = false) throws(ConfigurationFaults) {
         environment = variables
         self.variables = variables.keys.filter { $0.hasPrefix("COUNTERSIGN_") }.sorted()
         if let path {
@@ -76,9 +74,7 @@ struct ConfigurationSources: Sendable {
     /// pipe: they count from where the program is started.
     func folder(of name: String) -> String? { source(of: name)?.folder }
 
-    private func source(of name: String) -> ConfigurationFile? {
-        if let kept = kept[name] { kept } else { file }
-    }
+    private func source(of name: String) -> ConfigurationFile? { if let kept = kept[name] { kept } else { file } }
 
     /// The path that a key names.
     func path(of row: any SettingRow) -> String? {

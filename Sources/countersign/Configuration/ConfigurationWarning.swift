@@ -30,9 +30,7 @@ enum ConfigurationWarning: Equatable, Sendable {
         }
     }
 
-    func log(to logger: Logger) {
-        logger.warning("\(message)", metadata: metadata.mapValues { "\($0)" })
-    }
+    func log(to logger: Logger) { logger.warning("\(message)", metadata: metadata.mapValues { "\($0)" }) }
 
     private var message: String {
         switch self {

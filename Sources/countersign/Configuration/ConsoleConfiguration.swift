@@ -63,9 +63,7 @@ struct ConsoleConfiguration: Sendable {
             authorizeURL: authorizeURL, tokenURL: tokenURL, issuers: issuers)
     }
 
-    private static func people(
-        _ names: [String], from reader: inout ConfigurationReader
-    ) -> [ConsoleStaff.Person] {
+    private static func people(_ names: [String], from reader: inout ConfigurationReader) -> [ConsoleStaff.Person] {
         var people: [ConsoleStaff.Person] = []
         for name in names {
             // A search of the trail would take it for all who are of the kind.
@@ -98,7 +96,5 @@ struct ConsoleConfiguration: Sendable {
 
 extension GoogleConfiguration {
     /// The clients that tokens of the apps may be for, or come from.
-    fileprivate var allClients: [String] {
-        clientIDs + authorizedParties
-    }
+    fileprivate var allClients: [String] { clientIDs + authorizedParties }
 }

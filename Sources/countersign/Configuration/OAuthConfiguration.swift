@@ -34,8 +34,7 @@ struct OAuthConfiguration: Sendable {
         guard isEnabled else { return nil }
         for scope in scopes.all where scope != .profile && scope != .email {
             guard scopeTexts[scope]?["en"] == nil else { continue }
-            reader.refuse(
-                Settings.OAuth.scopeTextsPath.name, "has no English sentence (en) for the scope \(scope)")
+            reader.refuse(Settings.OAuth.scopeTextsPath.name, "has no English sentence (en) for the scope \(scope)")
         }
     }
 

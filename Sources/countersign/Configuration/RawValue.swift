@@ -8,9 +8,7 @@ enum RawValue: Equatable, Sendable {
     /// YAML's null, or a sequence with one at this place, counted from 1.
     case null(item: Int?)
 
-    var text: String? {
-        if case .text(let text) = self { text } else { nil }
-    }
+    var text: String? { if case .text(let text) = self { text } else { nil } }
 
     /// The items. An empty text is an empty list: the key is set, to nothing.
     var list: [String] {
@@ -28,9 +26,7 @@ enum RawValue: Equatable, Sendable {
 
     /// With the letters of ASCII in lower case.
     var lowercased: RawValue {
-        func lowercased(_ text: String) -> String {
-            String(decoding: text.utf8.map(\.asciiLowercased), as: UTF8.self)
-        }
+        func lowercased(_ text: String) -> String { String(decoding: text.utf8.map(\.asciiLowercased), as: UTF8.self) }
         return switch self {
         case .text(let text): .text(lowercased(text))
         case .list(let items): .list(items.map(lowercased))

@@ -14,8 +14,7 @@ struct RegularFile {
     init?(path: String, isLiteral: Bool = false) {
         // O_NONBLOCK keeps the open of a pipe from waiting for a writer, and changes nothing for a file. A URL's path has
         // the home folder in the place of `~`.
-        let descriptor = open(
-            isLiteral ? path : URL(filePath: path).path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let descriptor = open(isLiteral ? path : URL(filePath: path).path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
@@ -31,9 +30,7 @@ struct RegularFile {
     }
 
     /// Its first bytes; nil where they can't be read.
-    func read(upTo count: Int) -> [UInt8]? {
-        (try? handle.read(upToCount: count) ?? Data()).map { [UInt8]($0) }
-    }
+    func read(upTo count: Int) -> [UInt8]? { (try? handle.read(upToCount: count) ?? Data()).map { [UInt8]($0) } }
 
     /// The same with the time of the file.
     func content(upTo count: Int) -> FileContent? {

@@ -61,9 +61,7 @@ extension Setting: SettingRow {
     func accepts(_ raw: RawValue) -> Bool { parse(raw) != nil }
 
     /// Nil for a value that the key can't have.
-    func parse(_ raw: RawValue) -> Value? {
-        if case .null = raw { nil } else { form.parse(raw) }
-    }
+    func parse(_ raw: RawValue) -> Value? { if case .null = raw { nil } else { form.parse(raw) } }
 
     /// The fault of a value that the key can't have.
     func sentence(refusing raw: RawValue) -> String {

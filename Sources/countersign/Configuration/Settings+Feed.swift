@@ -18,8 +18,7 @@ extension Settings {
             "Where events are [pushed](webhooks.md); each name has keys `webhooks.endpoint.NAME`")
         static let allowedNetworks = Setting(
             "webhooks.allowedNetworks",
-            .list(
-                of: "IP addresses or networks such as 10.0.0.0/8", where: { WebhookTargets(allowing: [$0]) != nil }),
+            .list(of: "IP addresses or networks such as 10.0.0.0/8", where: { WebhookTargets(allowing: [$0]) != nil }),
             default: "",
             """
             Networks that webhooks may go to although they are not on the internet, and by `http:` too. The addresses \

@@ -145,8 +145,7 @@ enum Settings {
                         Team ID. With key ID and private key, given together or not at all, codes are exchanged and \
                         authorizations revoked; without them identity tokens alone are used
                         """))
-                keyID = Setting(
-                    "\(prefix).keyId", .text, reloads: true, meaning("keyId", "Key ID of the private key"))
+                keyID = Setting("\(prefix).keyId", .text, reloads: true, meaning("keyId", "Key ID of the private key"))
                 privateKeyPath = Setting(
                     "\(prefix).privateKeyPath", .secretPath, reloads: true,
                     meaning("privateKeyPath", "The `.p8` file, which signs the client secrets"))

@@ -138,9 +138,7 @@ extension ValueForm<String> {
         return form
     }
 
-    static var emailAddress: ValueForm {
-        .string("an email address") { EmailAddress($0) != nil }
-    }
+    static var emailAddress: ValueForm { .string("an email address") { EmailAddress($0) != nil } }
 
     static var providerURL: ValueForm {
         .string("an https: URL (http: only with a loopback host)", where: WebAddress.isProviderURL)

@@ -162,9 +162,7 @@ extension AssociationFiles {
 }
 
 extension JSONValue {
-    fileprivate func hasElement(_ text: String) -> Bool {
-        elements?.contains { $0.isString(equalTo: text) } ?? false
-    }
+    fileprivate func hasElement(_ text: String) -> Bool { elements?.contains { $0.isString(equalTo: text) } ?? false }
 }
 
 extension OAuthConfiguration {

@@ -102,8 +102,7 @@ extension Doctor {
     @Sendable func googleEndpoints() async -> [Finding] {
         guard let google = configuration.reloadable.google, google.webClient != nil else { return [] }
         let withoutClient = google.projects.filter { $0.serverClient == nil }.map { project in
-            Finding.ok(
-                .googleEndpoints, "the project \(project.name) has no server client: ID tokens alone, no codes")
+            Finding.ok(.googleEndpoints, "the project \(project.name) has no server client: ID tokens alone, no codes")
         }
         return await endpoints(.googleEndpoints, [google.tokenURL, google.revokeURL]) + withoutClient
     }

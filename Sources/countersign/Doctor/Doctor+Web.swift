@@ -12,9 +12,7 @@ extension Doctor {
         return address() + appleButton() + googleButton() + apps
     }
 
-    private var publicAddress: WebAddress? {
-        WebAddress(configuration.server.publicURL, schemes: ["https", "http"])
-    }
+    private var publicAddress: WebAddress? { WebAddress(configuration.server.publicURL, schemes: ["https", "http"]) }
 
     /// The configuration is refused for other addresses than https: and loopback.
     private func address() -> [Finding] {

@@ -12,9 +12,7 @@ import Webhooks
 struct GaugeSampler: Sendable {
     private let samplers: [@Sendable () -> Void]
 
-    func sample() {
-        for sampler in samplers { sampler() }
-    }
+    func sample() { for sampler in samplers { sampler() } }
 
     init(
         database: Database, useCases: Reloadable<UseCases>, accessTokens: AccessTokens,

@@ -119,8 +119,7 @@ extension GoogleTokenEndpoint {
 
 extension SessionLifetimes {
     init(_ configuration: TokensConfiguration) {
-        self.init(
-            unused: Int64(configuration.refreshLifetime), absolute: configuration.sessionLifetime.map(Int64.init))
+        self.init(unused: Int64(configuration.refreshLifetime), absolute: configuration.sessionLifetime.map(Int64.init))
     }
 }
 
@@ -210,8 +209,7 @@ extension Health {
             do {
                 try await schema.require()
                 try await inspection.requireWritable()
-                return Readiness(
-                    isReady: true, writes: database.holdsWrites ? .waiting : .taken, keySets: keySets())
+                return Readiness(isReady: true, writes: database.holdsWrites ? .waiting : .taken, keySets: keySets())
             } catch {
                 return Readiness(isReady: false, keySets: keySets())
             }

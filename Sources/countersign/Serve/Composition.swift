@@ -46,8 +46,7 @@ struct Composition {
         do {
             let addresses = ListenerAddresses(configuration)
             try await composition.check(addresses, openLog: openLog)
-            let services = try await composition.services(
-                addresses, metrics: metrics, shown: shown, reload: reload)
+            let services = try await composition.services(addresses, metrics: metrics, shown: shown, reload: reload)
             try await ServiceGroup(services: services, logger: logger)
                 .run(until: UnixSignalsSequence(trapping: .sigterm, .sigint), logger: logger)
         } catch {

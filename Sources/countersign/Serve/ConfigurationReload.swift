@@ -83,9 +83,7 @@ struct ConfigurationReload: Service, CustomStringConvertible {
 
     /// Of the names that are new on the list. None while the database is unavailable: it must be possible to shorten
     /// the list at any time, and each sign-in looks at the keys again.
-    private func newTakenNames(
-        in newer: ConsoleConfiguration, since older: ConsoleConfiguration
-    ) async -> [String] {
+    private func newTakenNames(in newer: ConsoleConfiguration, since older: ConsoleConfiguration) async -> [String] {
         let people = newer.google?.staff.people ?? []
         let added = people.filter { older.google?.staff.person(named: $0.name) == nil }
         guard !added.isEmpty else { return [] }
@@ -104,7 +102,6 @@ struct ConfigurationReload: Service, CustomStringConvertible {
         for key in reloaded.pending {
             logger.warning("changed key takes effect at next start", metadata: ["key": "\(key)"])
         }
-        logger.notice(
-            "configuration reloaded", metadata: ["changed": "\(reloaded.changed.joined(separator: ", "))"])
+        logger.notice("configuration reloaded", metadata: ["changed": "\(reloaded.changed.joined(separator: ", "))"])
     }
 }

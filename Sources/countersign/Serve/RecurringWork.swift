@@ -50,8 +50,7 @@ struct RecurringWork: Service, CustomStringConvertible {
     }
 
     private func report(_ error: any Error) {
-        logger.warning(
-            "recurring work failed", metadata: ["work": "\(name)", "error": "\(String(reflecting: error))"])
+        logger.warning("recurring work failed", metadata: ["work": "\(name)", "error": "\(String(reflecting: error))"])
     }
 }
 
@@ -159,8 +158,7 @@ extension RecurringWork {
         _ resources: ServiceResources, feedNews: FeedNews, waitingCommits: WaitingCommits
     ) -> [RecurringWork] {
         let (database, clock, logger) = (resources.database, resources.clock, resources.logger)
-        let stamper = FeedStamper(
-            store: database.feed, written: database.pool.written, news: feedNews, clock: clock)
+        let stamper = FeedStamper(store: database.feed, written: database.pool.written, news: feedNews, clock: clock)
         return [
             // It waits by itself.
             RecurringWork(

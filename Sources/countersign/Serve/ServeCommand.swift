@@ -24,8 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
         // Nothing but what is critical until nothing can stop the start any more: one that fails says so in a sentence,
         // which must not be buried under what else it took down.
         let level = Reloadable(Logger.Level.critical)
-        let logger = Logger(
-            label: "countersign", factory: { _ in ServiceLogHandler(configuration.log, level: level) })
+        let logger = Logger(label: "countersign", factory: { _ in ServiceLogHandler(configuration.log, level: level) })
         let isLogOpen = Mutex(false)
         @Sendable func openLog() {
             let isFirst = isLogOpen.withLock { isOpen in

@@ -63,9 +63,7 @@ struct UseCases: Sendable {
     var keySets: [KeySetCache] { resources.keySets.filter { configuration.keysURL(of: $0.provider) != nil } }
 
     /// The providers whose keys come from elsewhere.
-    var foreignKeys: Set<Provider> {
-        Set(resources.configuration.with(configuration).foreignKeys.map(\.provider))
-    }
+    var foreignKeys: Set<Provider> { Set(resources.configuration.with(configuration).foreignKeys.map(\.provider)) }
 
     var publicRoutes: [Route] {
         let mobile = MobileAPI(

@@ -10,9 +10,7 @@ struct ConsoleCell: Sendable {
 
     let markup: HTMLText
 
-    private init(_ markup: String) {
-        self.markup = HTMLText(markup: markup)
-    }
+    private init(_ markup: String) { self.markup = HTMLText(markup: markup) }
 
     /// A text of a person, a provider or an operator: its direction doesn't reach what is beside it.
     static func text(_ text: String?) -> ConsoleCell {

@@ -36,9 +36,7 @@ enum ConsoleTemplate: String, CaseIterable {
         }
     }
 
-    static func library() -> MustacheLibrary {
-        MustacheLibrary(ownSources: allCases.map { ($0.rawValue, $0.source) })
-    }
+    static func library() -> MustacheLibrary { MustacheLibrary(ownSources: allCases.map { ($0.rawValue, $0.source) }) }
 
     private static let layoutSource = """
         <!DOCTYPE html>

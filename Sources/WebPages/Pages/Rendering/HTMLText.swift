@@ -16,9 +16,7 @@ struct HTMLText: Sendable {
     }
 
     /// Markup of this target's own.
-    init(markup: String) {
-        self.markup = markup
-    }
+    init(markup: String) { self.markup = markup }
 
     /// For text inside of a sentence: its direction doesn't reach the words around it.
     var isolated: HTMLText { HTMLText(markup: "<bdi>\(markup)</bdi>") }

@@ -39,9 +39,7 @@ struct PageView {
     }
 
     /// Shows where the page's own form posts.
-    mutating func show(_ form: FormTarget) {
-        values.merge(form.value) { $1 }
-    }
+    mutating func show(_ form: FormTarget) { values.merge(form.value) { $1 } }
 
     /// Shows a form about the account, and the way back to its page.
     mutating func showAccountForm(_ form: FormTarget, cancelLink: String, isOfOtherAccount: Bool) {

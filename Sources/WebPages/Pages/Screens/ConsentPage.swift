@@ -28,14 +28,10 @@ struct AccountTitle: Hashable, Sendable {
 }
 
 extension AccountTitle {
-    init(_ account: Account) {
-        self.init(displayName: account.displayName?.text, email: account.email?.text)
-    }
+    init(_ account: Account) { self.init(displayName: account.displayName?.text, email: account.email?.text) }
 
     /// With its address masked, as another person may be at this browser.
-    init(masked account: Account) {
-        self.init(displayName: account.displayName?.text, email: account.email?.masked)
-    }
+    init(masked account: Account) { self.init(displayName: account.displayName?.text, email: account.email?.masked) }
 }
 
 extension ConsentPage {

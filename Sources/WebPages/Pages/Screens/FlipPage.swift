@@ -8,7 +8,5 @@ extension FlipPage {
         <p class="lead">{{text.flipLead}}</p>
         """
 
-    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        PageView(localization[.flipTitle])
-    }
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView { PageView(localization[.flipTitle]) }
 }

@@ -58,9 +58,7 @@ extension LinkPage {
 }
 
 extension LinkPage.Choice {
-    fileprivate func value(
-        in localization: Localization, _ source: ProvenSource, isSuggested: Bool
-    ) -> [String: Any] {
+    fileprivate func value(in localization: Localization, _ source: ProvenSource, isSuggested: Bool) -> [String: Any] {
         let (label, hint): (PageText, PageText?) =
             switch choice {
             case .create: (.createNew, .createNewHint)

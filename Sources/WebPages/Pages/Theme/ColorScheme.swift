@@ -32,9 +32,7 @@ struct ColorScheme: Sendable {
     /// The operator's colour when they name none.
     static let defaultAccent = rgb(0x2A56C6)
 
-    var declarations: String {
-        colors.map { "--\($0.key):\($0.value.hex)" }.joined(separator: ";")
-    }
+    var declarations: String { colors.map { "--\($0.key):\($0.value.hex)" }.joined(separator: ";") }
 
     private static func rgb(_ value: UInt32) -> RGBColor {
         RGBColor(

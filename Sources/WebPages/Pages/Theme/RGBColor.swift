@@ -34,9 +34,7 @@ package struct RGBColor: Hashable, Sendable {
     }
 
     /// Black or white, whichever is read better on this colour: never below 4.58, where both are equal.
-    package var textOnTop: RGBColor {
-        contrast(to: .white) >= contrast(to: .black) ? .white : .black
-    }
+    package var textOnTop: RGBColor { contrast(to: .white) >= contrast(to: .black) ? .white : .black }
 
     /// The nearest colour on the way to black or white that has the contrast to all of the surfaces; the end of that
     /// way where none has.

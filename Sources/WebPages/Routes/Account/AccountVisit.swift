@@ -89,8 +89,7 @@ extension WebAPI {
 
     /// A page of the account. Its forms may lead to a provider.
     func response(account page: any WebPage, _ status: Status = .ok, to request: Request) -> Response {
-        response(
-            page, status, to: request, targets: signIn.configuration.formActionSources, isIsolated: true)
+        response(page, status, to: request, targets: signIn.configuration.formActionSources, isIsolated: true)
     }
 
     /// A form of the account that was refused, shown again.

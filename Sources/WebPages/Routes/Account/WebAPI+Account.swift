@@ -146,8 +146,7 @@ extension WebAPI {
     ) async throws -> AccountPage {
         // A child task would copy all of `self` for one of its values.
         let sessions = signIn.sessions.sessions
-        async let sessionsRead = sessions.list(
-            of: visit.session.accountID, askedBy: visit.session.id, by: visit.call)
+        async let sessionsRead = sessions.list(of: visit.session.accountID, askedBy: visit.session.id, by: visit.call)
         let clients = try await linkedClients(of: visit)
         let (account, devices) = (visit.account, try await sessionsRead)
         let linked = account.providers

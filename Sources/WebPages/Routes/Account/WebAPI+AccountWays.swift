@@ -141,9 +141,7 @@ extension WebAPI {
     }
 
     /// What is asked about is not of this account: perhaps of the one that the person was signed in to before.
-    private func missing(
-        _ error: any Error, _ visit: AccountVisit, _ request: Request
-    ) async throws -> Response {
+    private func missing(_ error: any Error, _ visit: AccountVisit, _ request: Request) async throws -> Response {
         guard visit.isOfOtherAccount else { throw error }
         return response(account: try await accountPage(visit, notice: .otherAccount), to: request)
     }
@@ -180,9 +178,7 @@ extension WebAPI {
         try await linkedClients(of: visit).first { $0.clientID == id }
     }
 
-    private func refused(
-        _ failure: SignInFailure, _ visit: AccountVisit, _ request: Request
-    ) async throws -> Response {
+    private func refused(_ failure: SignInFailure, _ visit: AccountVisit, _ request: Request) async throws -> Response {
         try await response(to: request, after: failure, wrong: .lastSignInMethod) { fault in
             try await accountPage(visit, error: fault)
         }

@@ -1,6 +1,6 @@
 package import Accounts
 package import Postgres
-import Synchronization
+import Primitives
 
 /// `rate_limits`: allowances that all processes share.
 ///
@@ -15,16 +15,24 @@ import Synchronization
 ///
 /// What is drawn of one allowance at once in this process, and put back, shares a statement.
 package struct RateLimitStore: Sendable {
+    private typealias Batcher = StatementBatcher<AllowanceUse, AllowanceUse.Outcome>
+
     private let database: Database
-    private let uses: AllowanceUses
+    /// Each use would wait for the commit of the one before it, and with it what is sent behind it on its connection: so one
+    /// statement at a time is at an allowance, for all that came meanwhile.
+    private let batchers: KeyedValues<Allowance, Batcher>
 
     package init(database: Database) {
         self.database = database
-        uses = AllowanceUses(database: database)
+        batchers = KeyedValues { allowance in
+            Batcher(concurrency: 1, timeout: database.configuration.acquireTimeout, endsWithTask: true) {
+                (uses, _) throws(PostgresError) in await allowance.carryOut(uses, in: database)
+            }
+        }
     }
 
     /// The number of draws and returns that wait or run.
-    var useCount: Int { uses.count }
+    var useCount: Int { batchers.userCount }
 
     /// Draws from the allowance.
     ///
@@ -35,7 +43,7 @@ package struct RateLimitStore: Sendable {
     package func draw(
         _ key: [UInt8], isRehearsal: Bool = false, count: Int, seconds: Int, by call: Call
     ) async throws(PostgresError) -> Int64? {
-        try await uses.answer(
+        try await answer(
             isRehearsal ? .rehearsal(at: call.now) : .draw(at: call.now),
             of: Allowance(key: key, count: count, seconds: seconds))
     }
@@ -49,7 +57,11 @@ package struct RateLimitStore: Sendable {
 
     /// Puts one draw back.
     package func putBack(_ key: [UInt8], count: Int, seconds: Int) async throws(PostgresError) {
-        _ = try await uses.answer(.putBack, of: Allowance(key: key, count: count, seconds: seconds))
+        _ = try await answer(.putBack, of: Allowance(key: key, count: count, seconds: seconds))
+    }
+
+    private func answer(_ use: AllowanceUse, of allowance: Allowance) async throws(PostgresError) -> Int64? {
+        try await batchers.use(allowance) { batcher throws(PostgresError) in try await batcher.answer(use).get() }
     }
 
     /// Deletes the rows of allowances that are full again.
@@ -69,53 +81,6 @@ private enum AllowanceUse: Sendable {
     var drawTime: Timestamp? { if case .draw(let time) = self { time } else { nil } }
     var rehearsalTime: Timestamp? { if case .rehearsal(let time) = self { time } else { nil } }
     var isPutBack: Bool { if case .putBack = self { true } else { false } }
-}
-
-/// The uses that wait or run, by allowance. Each would wait for the commit of the one before it, and with it what is sent
-/// behind it on its connection; so one statement at a time is at an allowance, for all that came meanwhile.
-private final class AllowanceUses: Sendable {
-    private typealias Batcher = StatementBatcher<AllowanceUse, AllowanceUse.Outcome>
-
-    private struct Queue {
-        let batcher: Batcher
-        var callers = 0
-    }
-
-    private let database: Database
-    private let queues = Mutex<[Allowance: Queue]>([:])
-
-    init(database: Database) { self.database = database }
-
-    var count: Int { queues.withLock { $0.values.reduce(0) { $0 + $1.callers } } }
-
-    func answer(_ use: AllowanceUse, of allowance: Allowance) async throws(PostgresError) -> Int64? {
-        let batcher = enter(allowance)
-        defer { leave(allowance) }
-        return try await batcher.answer(use).get()
-    }
-
-    private func enter(_ allowance: Allowance) -> Batcher {
-        queues.withLock { queues in
-            var queue = queues[allowance] ?? Queue(batcher: batcher(of: allowance))
-            queue.callers += 1
-            queues[allowance] = queue
-            return queue.batcher
-        }
-    }
-
-    private func leave(_ allowance: Allowance) {
-        queues.withLock { queues in
-            guard var queue = queues[allowance] else { return }
-            queue.callers -= 1
-            queues[allowance] = queue.callers > 0 ? queue : nil
-        }
-    }
-
-    private func batcher(of allowance: Allowance) -> Batcher {
-        Batcher(concurrency: 1, timeout: database.configuration.acquireTimeout, endsWithTask: true) {
-            [database] (uses, _) throws(PostgresError) in await allowance.carryOut(uses, in: database)
-        }
-    }
 }
 
 private struct Allowance: Hashable, Sendable {

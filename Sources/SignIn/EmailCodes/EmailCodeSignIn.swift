@@ -15,7 +15,7 @@ package struct EmailCodeSignIn: Sendable {
     let refusals: RefusalAggregator
     let metrics: SignInMetrics
     /// Those for one address wait for each other in the database, each with a connection: so few of them are there at once.
-    private let requests = KeyedLimit<EmailAddress>(running: 2, waiting: 64)
+    private let requests = KeyedValues<EmailAddress, FairLimit<Never>> { _ in FairLimit(running: 2, waiting: 64) }
 
     /// Mails a code to the address, if an account has it: a new one, or the live one once more. What is mailed, if
     /// anything, shows in no answer.
@@ -48,14 +48,18 @@ package struct EmailCodeSignIn: Sendable {
         let request = try codes.request(
             for: address, purpose: purpose, ticketHash: ticketHash, until: end, network: call.caller.network,
             language: language, by: call)
-        let asked: Void? = try await requests.admit(address) { () throws(SignInFailure) in
-            let isNew = try await stored { try await store.needsAllowance(request, by: call) }
-            let decision = try await mailCode(request, isNew: isNew, by: call)
-            // The live one was used, or its tries used up, since it was looked at.
-            if decision == .needsAllowance { _ = try await mailCode(request, isNew: true, by: call) }
+        let asked: Void? = try await requests.use(address) { limit throws(SignInFailure) in
+            try await limit.admit { () throws(SignInFailure) in try await mailCode(request, by: call) }
         }
         guard asked != nil else { throw .overloaded(retryAfter: 1) }
         refusals.note(.codeRequested, reason: purpose.rawValue, by: call)
+    }
+
+    private func mailCode(_ request: EmailCodeRequest, by call: Call) async throws(SignInFailure) {
+        let isNew = try await stored { try await store.needsAllowance(request, by: call) }
+        let decision = try await mailCode(request, isNew: isNew, by: call)
+        // The live one was used, or its tries used up, since it was looked at.
+        if decision == .needsAllowance { _ = try await mailCode(request, isNew: true, by: call) }
     }
 
     private func mailCode(

@@ -271,10 +271,7 @@ def back_after_signing_out(browser, stack):
         ignore_default_args=["--disable-back-forward-cache"])
     person = new_person(stack)
     visitor = Visitor(own, stack)
-    page = visitor.account()
-    visitor.sign_in(person, "google")
-    visitor.click('form[action^="/web/link/create"] button')
-    page.wait_for_selector('form[action^="/web/sign-out"]')
+    page = visitor.sign_up(person)
     visitor.click('form[action^="/web/sign-out"] button')
     assert page.url == f"{stack.service}/web/signed-out", page.url
     page.go_back(wait_until="commit")
@@ -287,10 +284,7 @@ def back_after_signing_out(browser, stack):
 def account_page(browser, stack):
     person = new_person(stack)
     visitor = Visitor(browser, stack)
-    page = visitor.account()
-    visitor.sign_in(person, "google")
-    visitor.click('form[action^="/web/link/create"] button')
-    page.wait_for_selector('form[action^="/web/sign-out"]')
+    page = visitor.sign_up(person)
     assert f"{person}@example.com" in page.inner_text("main")
     names = {cookie["name"]: cookie for cookie in visitor.context.cookies() if "csn" in cookie["name"]}
     assert set(names) == {"csn_browser", "csn_web"}, names

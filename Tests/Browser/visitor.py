@@ -111,6 +111,14 @@ class Visitor:
     def sign_in(self, person, provider, page=None):
         return self.consent(person, self.press(provider, page))
 
+    def sign_up(self, person):
+        """From the page of the account to it, as who has none."""
+        page = self.account()
+        self.sign_in(person, "google")
+        self.click('form[action^="/web/link/create"] button')
+        page.wait_for_selector('form[action^="/web/sign-out"]')
+        return page
+
     def type_password(self, email, password, page=None):
         page = page or self.page
         self.write(page.locator("input[name=email]").first, email)

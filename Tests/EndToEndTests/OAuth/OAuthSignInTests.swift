@@ -41,18 +41,27 @@ import Testing
         #expect(try await world.decision("allow", on: consent, browser)["code"] != nil)
     }
 
+    /// A new account's owner asks for a code at the client's sign-in.
+    ///
+    /// - Returns: the page that waits for the code, and the code.
+    private func askForCode(
+        _ email: String, at client: LinkingClient, _ browser: Browser
+    ) async throws -> (page: Browser.Page, code: String) {
+        let device = try SignedInDevice(try await world.register(email), status: 201)
+        try await world.verify(email, bearer: device.bearer)
+        let (page, form) = try await world.screen(
+            "/web/email-code", from: try await browser.open(client.url()), browser)
+        let sent = try await browser.submit(form, on: page, typed: ["email": email])
+        return (sent, try await world.code(2, mailedTo: email))
+    }
+
     @Test func `a mailed code of a disabled account leads back there too, and the client hears of a cancellation`()
         async throws
     {
         let client = try await world.linkingClient()
         let email = "locked-mailbox@own.example"
-        let device = try SignedInDevice(try await world.register(email), status: 201)
-        try await world.verify(email, bearer: device.bearer)
         let browser = world.browser()
-        let (page, form) = try await world.screen(
-            "/web/email-code", from: try await browser.open(client.url()), browser)
-        let sent = try await browser.submit(form, on: page, typed: ["email": email])
-        let code = try await world.code(2, mailedTo: email)
+        let (sent, code) = try await askForCode(email, at: client, browser)
         try await disable(email)
         let chooser = try await browser.submit("/web/email-code", on: sent, typed: ["code": code]).expecting(200)
         #expect(chooser.html.text.contains(Self.sentence), "\(chooser.answer.text)")
@@ -131,13 +140,8 @@ import Testing
     @Test func `a mailed code that is sent twice leads to the consent, in the one session`() async throws {
         let client = try await world.linkingClient()
         let email = "twice-mailed@own.example"
-        let device = try SignedInDevice(try await world.register(email), status: 201)
-        try await world.verify(email, bearer: device.bearer)
         let browser = world.browser()
-        let (page, form) = try await world.screen(
-            "/web/email-code", from: try await browser.open(client.url()), browser)
-        let sent = try await browser.submit(form, on: page, typed: ["email": email])
-        let code = try await world.code(2, mailedTo: email)
+        let (sent, code) = try await askForCode(email, at: client, browser)
         let consent = try await browser.clickTwice {
             try await browser.submit("/web/email-code", on: sent, typed: ["code": code], following: $0)
         }

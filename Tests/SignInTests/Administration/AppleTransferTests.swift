@@ -245,16 +245,25 @@ import Testing
         #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 1)
     }
 
-    @Test(arguments: [true, false])
-    func `an event about the new subject counts for the identity that moves to it`(isBySignIn: Bool) async throws {
-        let teams = try await Self.teams(in: fixture)
+    /// A person with an account withdraws at the other team, to which their app has gone; the users are exported by then.
+    ///
+    /// - Returns: their account, a token from before, and their subject there.
+    private func withdrawn(
+        _ teams: Teams
+    ) async throws -> (before: SignedIn, stolen: LifeCycleFixture.Consent, subject: ProviderSubject) {
         let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
         let stolen = try await fixture.consent(.apple)
         let subject = try #require(try await fixture.ticket(stolen, .token).identity?.key.subject)
         try await Self.run(.export, teams)
         try await fixture.advance(by: 10)
         try await processWithdrawal(of: subject)
+        return (before, stolen, subject)
+    }
 
+    @Test(arguments: [true, false])
+    func `an event about the new subject counts for the identity that moves to it`(isBySignIn: Bool) async throws {
+        let teams = try await Self.teams(in: fixture)
+        let (before, stolen, subject) = try await withdrawn(teams)
         if !isBySignIn { #expect(try await Self.run(.import, teams).progress.done == 1) }
         let service = fixture.service(with: teams.endpoint)
         try await expectFailure("expired") { try await session(stolen, at: service) }
@@ -269,13 +278,7 @@ import Testing
         isReloaded: Bool
     ) async throws {
         let teams = try await Self.teams(in: fixture)
-        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-        let stolen = try await fixture.consent(.apple)
-        let subject = try #require(try await fixture.ticket(stolen, .token).identity?.key.subject)
-        try await Self.run(.export, teams)
-        try await fixture.advance(by: 10)
-        try await processWithdrawal(of: subject)
-
+        let (before, stolen, _) = try await withdrawn(teams)
         let service = try isReloaded ? reloaded() : fixture.service
         try await expectFailure("expired") { try await session(stolen, at: service) }
         try await fixture.advance(by: 10)

@@ -59,30 +59,45 @@ import Testing
         try await expectFailure("webFlowExpired") { try await Self.signIn(form, in: fixture) }
     }
 
-    enum Way: CaseIterable, Sendable { case password, emailCode, registration }
+    enum Way: CaseIterable, Sendable { case password, emailCode, registration, reset, create, bind }
 
-    @Test(arguments: Way.allCases) func `of several at once each has the answer`(way: Way) async throws {
+    /// What posts the last form of a way to sign in, all before which is done.
+    private func lastForm(of way: Way, in flow: WebFlow) async throws -> @Sendable () async throws -> WebStep {
         let fixture = self.fixture
-        let flow = try await fixture.open()
         let form = Self.reference(flow, in: fixture)
-        let send: @Sendable () async throws -> WebStep
+        if way != .registration { try await fixture.register(Self.email) }
         switch way {
-        case .password:
-            try await fixture.register(Self.email)
-            send = { try await Self.signIn(form, in: fixture) }
+        case .password: return { try await Self.signIn(form, in: fixture) }
         case .emailCode:
-            try await fixture.register(Self.email)
             try await fixture.web.mailCode(to: Self.email, in: form, by: fixture.call)
             let digits = try await fixture.mailedCode(.signIn, to: Self.email)
-            send = {
-                try await fixture.web.emailCode(email: Self.email, code: digits, in: form, by: fixture.call)
-            }
+            return { try await fixture.web.emailCode(email: Self.email, code: digits, in: form, by: fixture.call) }
         case .registration:
             try await fixture.web.register(
                 email: Self.email, password: SignInFixture.password, displayName: nil, in: form, by: fixture.call)
             let digits = try await fixture.mailedCode(.register, to: Self.email)
-            send = { try await fixture.web.confirmRegistration(code: digits, in: form, by: fixture.call) }
+            return { try await fixture.web.confirmRegistration(code: digits, in: form, by: fixture.call) }
+        case .reset:
+            try await fixture.web.mailResetCode(to: Self.email, in: form, by: fixture.call)
+            let digits = try await fixture.mailedCode(.resetPassword, to: Self.email)
+            return {
+                try await fixture.web.resetPassword(
+                    email: Self.email, code: digits, newPassword: "another good password", in: form, by: fixture.call)
+            }
+        case .create, .bind:
+            let link = try await fixture.sign(in: flow, at: .google).link.required
+            let form = Self.reference(flow, about: link, in: fixture)
+            guard way == .bind else {
+                return { try await fixture.web.create(in: form, displayName: nil, by: fixture.call) }
+            }
+            let credential = BindCredential.password(email: Self.email, password: SignInFixture.password)
+            return { try await fixture.web.bind(in: form, credential: credential, by: fixture.call) }
         }
+    }
+
+    @Test(arguments: [Way.password, .emailCode, .registration])
+    func `of several at once each has the answer`(way: Way) async throws {
+        let send = try await lastForm(of: way, in: try await fixture.open())
         let answers = try await concurrently(0..<4) { _ in try await send().appReturn }
         #expect(Set(answers).count == 1)
         let step = try await send()
@@ -138,46 +153,10 @@ import Testing
         #expect(try await fixture.session(cookie) != nil)
     }
 
-    enum Entry: CaseIterable, Sendable { case password, emailCode, registration, reset, create, bind }
-
-    @Test(arguments: Entry.allCases) func `of several at once that sign in here each opens the one session`(
-        entry: Entry
-    ) async throws {
-        let fixture = self.fixture
+    @Test(arguments: Way.allCases)
+    func `of several at once that sign in here each opens the one session`(way: Way) async throws {
         let flow = try await fixture.openAccountFlow()
-        let form = Self.reference(flow, in: fixture)
-        if entry != .registration { try await fixture.register(Self.email) }
-        let send: @Sendable () async throws -> WebStep
-        switch entry {
-        case .password: send = { try await Self.signIn(form, in: fixture) }
-        case .emailCode:
-            try await fixture.web.mailCode(to: Self.email, in: form, by: fixture.call)
-            let digits = try await fixture.mailedCode(.signIn, to: Self.email)
-            send = {
-                try await fixture.web.emailCode(email: Self.email, code: digits, in: form, by: fixture.call)
-            }
-        case .registration:
-            try await fixture.web.register(
-                email: Self.email, password: SignInFixture.password, displayName: nil, in: form, by: fixture.call)
-            let digits = try await fixture.mailedCode(.register, to: Self.email)
-            send = { try await fixture.web.confirmRegistration(code: digits, in: form, by: fixture.call) }
-        case .reset:
-            try await fixture.web.mailResetCode(to: Self.email, in: form, by: fixture.call)
-            let digits = try await fixture.mailedCode(.resetPassword, to: Self.email)
-            send = {
-                try await fixture.web.resetPassword(
-                    email: Self.email, code: digits, newPassword: "another good password", in: form, by: fixture.call)
-            }
-        case .create:
-            let link = try await fixture.sign(in: flow, at: .google).link.required
-            let form = Self.reference(flow, about: link, in: fixture)
-            send = { try await fixture.web.create(in: form, displayName: nil, by: fixture.call) }
-        case .bind:
-            let link = try await fixture.sign(in: flow, at: .google).link.required
-            let form = Self.reference(flow, about: link, in: fixture)
-            let credential = BindCredential.password(email: Self.email, password: SignInFixture.password)
-            send = { try await fixture.web.bind(in: form, credential: credential, by: fixture.call) }
-        }
+        let send = try await lastForm(of: way, in: flow)
         let cookies = try await concurrently(0..<4) { _ in try await send().cookie.text }
         #expect(Set(cookies).count == 1)
         let last = try await send().cookie

@@ -19,8 +19,8 @@ struct Connections: ServerChildChannel {
 
     /// bytes → `LoadSheddingHandler` → `HTTPRequestDecoder` → parts → `ConnectionHandler` → whole requests →
     /// `RequestTasks`; `ConnectionHandler` writes the responses as bytes. A request without a permit gets as far as
-    /// `LoadSheddingHandler` if it is plain, and as far as `ConnectionHandler` if not, or if its network has its share. There is no encoder and no
-    /// upgrade: HTTP/1.1 only.
+    /// `LoadSheddingHandler` if it is plain, and as far as `ConnectionHandler` if not, or if its network has its share. There
+    /// is no encoder and no upgrade: HTTP/1.1 only.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             var decoding = NIOHTTPDecoderLimitConfiguration()

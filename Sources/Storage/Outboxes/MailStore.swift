@@ -56,12 +56,12 @@ struct CodeTurn {
             return
         }
         let wideNetwork = caller.wideNetwork ?? network
-        let delays = try await session.query(CodeTurn.delay(of: network, in: wideNetwork), as: Int64.self)
-        (asker, delay) = ("\(wideNetwork) \(network)", delays[0])
+        let asker = "\(wideNetwork) \(network)"
+        let delays = try await session.query(CodeTurn.delay(of: asker, in: wideNetwork), as: Int64.self)
+        (self.asker, delay) = (asker, delays[0])
     }
 
-    static func delay(of network: Network, in wideNetwork: Network) -> SQL {
-        let asker = "\(wideNetwork) \(network)"
+    static func delay(of asker: String, in wideNetwork: Network) -> SQL {
         let own = count(from: asker, to: asker, limit: 120)
         // An exclamation mark comes right after a blank.
         let all = count(from: "\(wideNetwork) ", to: "\(wideNetwork)!", limit: 2400)

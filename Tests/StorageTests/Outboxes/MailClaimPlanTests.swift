@@ -65,7 +65,7 @@ import Testing
                 """)
             let caller = Caller(
                 requestID: "asked", address: nil, network: "192.0.7.0/24", wideNetwork: "192.0.0.0/16", device: nil)
-            let delaying = CodeTurn.delay(of: "192.0.7.0/24", in: "192.0.0.0/16")
+            let delaying = CodeTurn.delay(of: "192.0.0.0/16 192.0.7.0/24", in: "192.0.0.0/16")
             // Planned before the server has counted the table's rows, and after.
             for _ in 1...2 {
                 let counting = try await database.query(

@@ -83,10 +83,14 @@ def ticket(world):
 
 
 class Call:
-    """One call, and the kinds of address that it is made for. The others are compared with the first."""
+    """One call, and the kinds of address that it is made for. The others are compared with the first.
 
-    def __init__(self, name, path, members, kinds, status=401):
+    Of the stated kinds docs/performance.md says by how much their times differ: that is no failure.
+    """
+
+    def __init__(self, name, path, members, kinds, status=401, stated=()):
         self.name, self.path, self.members, self.kinds, self.status = name, path, members, kinds, status
+        self.stated = stated
         self.headers = {}
 
     def body(self, email):
@@ -124,6 +128,10 @@ def calls(world):
     asked = [("signIn", {}), ("resetPassword", {}), ("verifyEmail", {}), ("bind", {"linkTicket": bind})]
     for purpose, more in asked:
         yield Call(f"email-codes {purpose}", "/v1/email-codes", {"purpose": purpose} | more, held, status=202)
+    # Who has asked for a code by now, and who has not: whether one is live.
+    yield Call("email-codes, a live code", "/v1/email-codes", {"purpose": "signIn"}, ("nobdy", "newer"), status=202)
+    yield Call(
+        "a wrong code, a live one", "/v1/sign-in/email-code", {"code": WRONG}, ("nobdy", "never"), stated=("never",))
     # With the live codes that those have left.
     yield Call("sign-in/email-code", "/v1/sign-in/email-code", {"code": WRONG}, held)
     yield Call(
@@ -133,7 +141,8 @@ def calls(world):
 
 def password_calls(world):
     held = ("known", "nobdy", "plain", "ended", *IMPORTED)
-    yield Call("sign-in/password", "/v1/sign-in/password", {"password": "a wrong password"}, held)
+    yield Call(
+        "sign-in/password", "/v1/sign-in/password", {"password": "a wrong password"}, held, stated=("argon",))
     yield Call(
         "bind, a password", "/v1/links/bind", {"linkTicket": ticket(world), "password": "a wrong password"}, held[:2])
     yield Registration(world, ("known", "nobdy", "plain", "ended", "fresh"))
@@ -166,9 +175,10 @@ def judge(one, seconds, answers):
         p = mann_whitney(reference, seconds[kind])
         gap = (median(seconds[kind]) - median(reference)) / median(reference)
         is_same = p > 0.01 or abs(gap) < 0.02
-        holds = holds and is_same
+        verdict = "same" if is_same else "stated" if kind in one.stated else "BROKEN"
+        holds = holds and verdict != "BROKEN"
         print(
-            f"{'same' if is_same else 'BROKEN':<7}{one.name:<27}{one.kinds[0]} {1000 * median(reference):8.3f} ms  "
+            f"{verdict:<7}{one.name:<27}{one.kinds[0]} {1000 * median(reference):8.3f} ms  "
             f"{kind} {1000 * median(seconds[kind]):8.3f} ms  {100 * gap:+6.2f} %  p = {p:.3f}  "
             f"(2 x {len(reference)})", flush=True)
     return holds

@@ -36,13 +36,15 @@ extension WebAPI {
     /// - Parameters:
     ///   - act: what they are about to do; `nil` for a look at the account.
     ///   - isFresh: whether they must have signed in within ten minutes.
+    ///   - over: what is answered instead where the session is over.
     func visit(
-        _ request: Request, for act: AccountAct?, isFresh: Bool,
+        _ request: Request, for act: AccountAct?, isFresh: Bool, over: () async throws -> Response? = { nil },
         _ body: (AccountVisit) async throws -> Response
     ) async throws -> Response {
         let call = call(of: request)
         let secret = cookies.session(of: request)
         guard let secret, let live = try await signIn.sessions.account(of: secret, by: call) else {
+            if let response = try await over() { return response }
             let account = try await signIn.sessions.lastAccount(of: secret)
             return try await signIn(request, for: act.map { AccountErrand($0, of: account) }, by: call)
         }
@@ -65,6 +67,7 @@ extension WebAPI {
                     languages: uiLocales(of: request)))
         } catch SignInFailure.invalidSession {
             // It ended meanwhile, as by the same button pressed twice.
+            if let response = try await over() { return response }
             return try await signIn(request, for: act.map { AccountErrand($0, of: session.accountID) }, by: call)
         }
     }

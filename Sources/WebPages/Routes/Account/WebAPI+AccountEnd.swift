@@ -49,15 +49,13 @@ extension WebAPI {
     private func takeDeletion(_ request: Request) async throws -> Response {
         let asked = try accountForm(of: request, AccountPath.delete) { form in form.subject()?.account }
         // The answer comes once more, as by a double click: its session went with the account.
-        if let asked, try await accounts.isDeleted(asked) { return try signedOut(request, because: .accountDeleted) }
-        return try await visit(request, for: .delete, isFresh: true) { visit in
-            do throws(SignInFailure) {
-                try await accounts.delete(accountOf: visit.session, by: visit.call)
-            } catch {
-                // By another of the same answers, at this moment.
-                guard try await accounts.isDeleted(visit.session.accountID) else { throw error }
-            }
+        let deleted = { () async throws -> Response? in
+            guard let asked, try await accounts.isDeleted(asked) else { return nil }
             return try signedOut(request, because: .accountDeleted)
+        }
+        return try await visit(request, for: .delete, isFresh: true, over: deleted) { visit in
+            try await accounts.delete(accountOf: visit.session, by: visit.call)
+            return response(DeletedPage(), .accepted, to: request, isIsolated: true).setting(cookies.endedSession)
         }
     }
 

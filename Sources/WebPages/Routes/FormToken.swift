@@ -8,15 +8,22 @@ import SignIn
 /// or another ticket have come into the flow.
 enum FormSubject: Hashable, Sendable {
     case account(AccountID)
+    case session(SessionID)
     case ticket(LinkTicketName)
 
+    /// Sets the id of a session apart from that of an account.
+    private static let ofSession = "session:"
+
     var account: AccountID? { if case .account(let id) = self { id } else { nil } }
+
+    var session: SessionID? { if case .session(let id) = self { id } else { nil } }
 
     var ticket: LinkTicketName? { if case .ticket(let name) = self { name } else { nil } }
 
     fileprivate var text: String {
         switch self {
         case .account(let id): "\(id)"
+        case .session(let id): "\(Self.ofSession)\(id)"
         case .ticket(let name): name.text
         }
     }
@@ -24,6 +31,8 @@ enum FormSubject: Hashable, Sendable {
     fileprivate init(_ text: String) {
         if let id = AccountID(text) {
             self = .account(id)
+        } else if text.hasPrefix(Self.ofSession), let id = SessionID(String(text.dropFirst(Self.ofSession.count))) {
+            self = .session(id)
         } else {
             self = .ticket(LinkTicketName(presented: text))
         }

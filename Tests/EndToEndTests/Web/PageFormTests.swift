@@ -13,11 +13,15 @@ import Testing
         /// The id of the flow; `nil` on the pages of an account.
         let flow: String?
 
+        /// Of the account's forms, those that are good for the browser, whichever session it has.
+        private static let ofBrowser = ["/web/sign-out", "/web/account/sign-out-everywhere"]
+
         /// The field `csrf` for this path.
         ///
         /// - Parameter other: the browser that it is of; this one's by default.
         func token(_ path: String, of other: Browser? = nil) throws -> String {
-            let name = flow == nil ? "__Host-csn_web" : "__Host-csn_browser"
+            let isOfSession = flow == nil && !Self.ofBrowser.contains(path)
+            let name = isOfSession ? "__Host-csn_web" : "__Host-csn_browser"
             let cookie = try #require((other ?? browser).cookie(name, of: WebWorld.publicURL))
             let code = try HMACSHA256.authenticationCode(
                 for: Array("web|\(flow ?? "")|\(path)".utf8), key: Array(cookie.value.utf8))
@@ -64,15 +68,11 @@ import Testing
             let others = visit.page.html.forms.filter { $0.path != path }.map { $0.input("csrf")?.value }
             #expect(others.contains { $0 != nil }, "\(operation)")
             let before = try await rows()
-            let foreign = try visit.token(path, of: other)
-            // The browser's own session is ended from any page. For all of an account that page is shown instead.
-            let tokens: [String?] = path == "/web/sign-out" ? [] : [nil, "", foreign] + others
-            let refusal = path == "/web/account/sign-out-everywhere" ? 303 : 403
-            for token in tokens {
+            for token in [nil, "", try visit.token(path, of: other)] + others {
                 let fields = token.map { [(name: "csrf", value: $0)] } ?? []
-                #expect(try await visit.send(fields, to: path) == refusal, "\(operation): \(token ?? "none")")
+                #expect(try await visit.send(fields, to: path) == 403, "\(operation): \(token ?? "none")")
                 let further = fields + [(name: "email", value: "a@example.com")]
-                #expect(try await visit.send(further, to: path) == refusal, "\(operation): \(token ?? "none")")
+                #expect(try await visit.send(further, to: path) == 403, "\(operation): \(token ?? "none")")
             }
             for site in ["cross-site", "same-site", "none"] {
                 #expect(try await visit.send(own, to: path, site: site) == 403, "\(operation): \(site)")
@@ -81,5 +81,20 @@ import Testing
             // The refusals above are due to the token: the same request with that of the form goes on.
             #expect(try await visit.send(own, to: path) != 403, "\(operation)")
         }
+    }
+
+    @Test func `a page whose browser has lost its cookie leads to the account, which signs out`() async throws {
+        let (browser, page, _) = try await AccountHolder.signedIn("forms-late")
+        // An hour after the page was shown, in which another tab has kept the session.
+        let session = try #require(browser.session)
+        browser.set([session], of: WebWorld.publicURL)
+        var account = page
+        for path in ["/web/sign-out", "/web/account/sign-out-everywhere"] {
+            let refused = try await browser.submit(path, on: page).expecting(403)
+            account = try await browser.press("/web/account", on: refused)
+            #expect(account.url == AccountHolder.url && browser.session == session, "\(account.answer.text)")
+        }
+        let out = try await browser.submit("/web/sign-out", on: account).expecting(200)
+        #expect(out.html.text.contains("You’re signed out") && browser.session == nil, "\(out.answer.text)")
     }
 }

@@ -25,11 +25,13 @@ import Testing
 
     @Test func `a token that is about something begins with it, and is of nothing else`() throws {
         let account = try #require(AccountID("01a1fc41-9b43-7f32-8e73-0b16f91ee2fd"))
+        let session = SessionID(uuid: account.uuid)
         func token(_ subject: FormSubject?) throws -> String {
             try FormToken.text(secret: "s", flow: "f", action: "/web/link/bind", about: subject)
         }
         let subjects: [FormSubject] = [
-            .account(account), .ticket(LinkTicketName(presented: "a")), .ticket(LinkTicketName(presented: "b")),
+            .account(account), .session(session), .ticket(LinkTicketName(presented: "a")),
+            .ticket(LinkTicketName(presented: "b")),
         ]
         for subject in subjects {
             let own = try token(subject)

@@ -341,11 +341,16 @@ import Testing
         #expect(entered.location == "https://auth.example.com/web/account")
         let field = try #require(entered.response.headers.all("Set-Cookie").first)
         #expect(field.wholeMatch(of: /__Host-csn_web=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure/) != nil)
+        let kept = try #require(browser.cookies["__Host-csn_browser"])
         let account = try await browser.get("/web/account")
         #expect(account.status == 200)
         #expect(account.text.contains(PageServer.person.email))
+        // Renewed, for the forms of the page that are under it.
+        let renewed = "__Host-csn_browser=\(kept); Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=3600"
+        #expect(account.response.headers.all("Set-Cookie") == [renewed])
 
         let signOut = try account.form("/web/sign-out")
+        #expect(try await browser.post(signOut.target, [("csrf", "x")]).status == 403)
         let foreign = try await browser.post(
             signOut.target, [("csrf", signOut.csrf)], [("Sec-Fetch-Site", "cross-site")])
         #expect(foreign.status == 403 && foreign.text.contains(#"href="/web/account""#), "\(foreign.text)")

@@ -5,6 +5,8 @@ import SignIn
 /// A request of who is signed in to the pages.
 struct AccountVisit: Sendable {
     let secret: WebSessionSecret
+    /// A fresh one where the browser has none, to be set by a page with a form that is good for it.
+    let browser: BrowserSecret
     let session: Session
     let account: Account
     let call: Call
@@ -20,9 +22,18 @@ struct AccountVisit: Sendable {
     ///
     /// - Parameter subject: that the token is to name, for when the session is gone.
     func target(_ action: String, about subject: FormSubject? = nil) throws -> FormTarget {
+        try target(action, about: subject, under: secret.text)
+    }
+
+    /// Where a form of the page goes that is good for this browser, also when its person has signed in again.
+    func browserTarget(_ action: String, about subject: FormSubject? = nil) throws -> FormTarget {
+        try target(action, about: subject, under: browser.text)
+    }
+
+    private func target(_ action: String, about subject: FormSubject?, under secret: String) throws -> FormTarget {
         FormTarget(
             action: action.naming(languages),
-            csrf: try FormToken.text(secret: secret.text, flow: "", action: action, about: subject))
+            csrf: try FormToken.text(secret: secret, flow: "", action: action, about: subject))
     }
 
     /// Back to the page of the account.
@@ -48,6 +59,7 @@ extension WebAPI {
             let account = try await signIn.sessions.lastAccount(of: secret)
             return try await signIn(request, for: act.map { AccountErrand($0, of: account) }, by: call)
         }
+        let browser = try cookies.browser(of: request) ?? .fresh()
         let session = live.session
         let errand = try await errand(of: request, by: call)
         if isFresh, !session.isFresh(at: call.now) {
@@ -63,8 +75,8 @@ extension WebAPI {
         do {
             return try await body(
                 AccountVisit(
-                    secret: secret, session: session, account: live.account, call: call, errand: errand,
-                    languages: uiLocales(of: request)))
+                    secret: secret, browser: browser, session: session, account: live.account, call: call,
+                    errand: errand, languages: uiLocales(of: request)))
         } catch SignInFailure.invalidSession {
             // It ended meanwhile, as by the same button pressed twice.
             if let response = try await over() { return response }
@@ -88,6 +100,13 @@ extension WebAPI {
         of request: Request, _ action: String, _ read: (inout Fields) throws -> Value
     ) throws -> Value {
         try request.ownForm(secret: cookies.session(of: request)?.text, flow: "", action: action, read)
+    }
+
+    /// Reads a form that is good for its browser, whichever of its sessions the page was of.
+    func browserForm<Value>(
+        of request: Request, _ action: String, _ read: (inout Fields) throws -> Value
+    ) throws -> Value {
+        try request.ownForm(secret: cookies.browser(of: request)?.text, flow: "", action: action, read)
     }
 
     /// A page of the account. Its forms may lead to a provider.

@@ -11,9 +11,11 @@ extension WebAPI {
     var accountRoutes: [Route] {
         [
             Route(.get, AccountPath.account, priority: .reading) { request in
-                try await show(request, for: nil) { visit in
+                guard !request.isSpeculative else { return untouched(request) }
+                return try await visit(request, for: nil, isFresh: false) { visit in
                     let notice = try doneNotice(request, visit) ?? returnNotice(request)
-                    return try await accountPage(visit, notice: notice, error: returnFault(request))
+                    let page = try await accountPage(visit, notice: notice, error: returnFault(request))
+                    return response(account: page, to: request).setting(cookies.cookie(visit.browser))
                 }
             },
             Route(.post, AccountPath.endDevice, priority: .revoking) { request in try await endDevice(request) },
@@ -28,10 +30,9 @@ extension WebAPI {
     // MARK: Sessions
 
     /// Ends the session that the browser has by now, if it has one. It may be another one than that of the page, where the
-    /// person has signed in again in another tab, so the form's token is not looked at: the cookie is one that no other site's
-    /// form brings along.
+    /// person has signed in again in another tab.
     private func signOut(_ request: Request) async throws -> Response {
-        try request.requireOurSite()
+        try browserForm(of: request, AccountPath.signOut) { _ in }
         try await signIn.sessions.end(cookies.session(of: request), by: call(of: request))
         return signedOut(request)
     }
@@ -39,17 +40,13 @@ extension WebAPI {
     /// Ends all sessions of the account that the page was of. Where that session is over, its person sees first which account
     /// is signed in by now, or signs in.
     private func signOutEverywhere(_ request: Request) async throws -> Response {
+        let asked = try browserForm(of: request, AccountPath.signOutEverywhere) { form in form.subject()?.session }
         let account = redirect(to: AccountPath.account.naming(uiLocales(of: request)))
-        do {
-            try accountForm(of: request, AccountPath.signOutEverywhere) { _ in }
-        } catch let problem as Problem where problem.code == .forbidden && request.isOfOurSite {
-            return account
-        }
         let call = call(of: request)
         do throws(SignInFailure) {
-            guard let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call) else {
-                return account
-            }
+            guard let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call),
+                session.id == asked
+            else { return account }
             let place = try accounts.changes.begin(by: session)
             defer { withExtendedLifetime(place) {} }
             try await signIn.sessions.sessions.revoke(.all, of: session, by: call)
@@ -141,6 +138,7 @@ extension WebAPI {
         try request.queryValues().only("fault").flatMap(FormError.init(ofLinking:))
     }
 
+    /// Its forms for signing out are good for the browser: who answers with it sets ``AccountVisit/browser``.
     func accountPage(
         _ visit: AccountVisit, notice: AccountPage.Notice? = nil, error: FormError? = nil
     ) async throws -> AccountPage {
@@ -176,8 +174,9 @@ extension WebAPI {
                     lastUsedAt: client.lastUsedAt, isDisabled: client.isDisabled)
             },
             unlink: try visit.target(AccountPath.unlink), endDevice: try visit.target(AccountPath.endDevice),
-            signOut: try visit.target(AccountPath.signOut),
-            signOutEverywhere: try visit.target(AccountPath.signOutEverywhere),
+            signOut: try visit.browserTarget(AccountPath.signOut),
+            signOutEverywhere: try visit.browserTarget(
+                AccountPath.signOutEverywhere, about: .session(visit.session.id)),
             query: "".naming(visit.languages), notice: shown, error: error)
     }
 

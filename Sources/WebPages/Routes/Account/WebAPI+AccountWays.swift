@@ -33,7 +33,7 @@ extension WebAPI {
         let provider = try request.parameter("provider", as: linkable)
         try accountForm(of: request, AccountPath.link(provider)) { _ in }
         return try await visit(request, for: .link(provider), isFresh: true) { visit in
-            let browser = try cookies.browser(of: request) ?? .fresh()
+            let browser = visit.browser
             let url = try await signIn.startLinking(
                 provider, to: visit.session, browser: browser, languages: visit.languages, by: visit.call)
             return redirect(to: url, isIsolated: true).setting(cookies.cookie(browser))
@@ -144,6 +144,7 @@ extension WebAPI {
     private func missing(_ error: any Error, _ visit: AccountVisit, _ request: Request) async throws -> Response {
         guard visit.isOfOtherAccount else { throw error }
         return response(account: try await accountPage(visit, notice: .otherAccount), to: request)
+            .setting(cookies.cookie(visit.browser))
     }
 
     private func unlink(_ subject: Unlinking, _ visit: AccountVisit, _ request: Request) async throws -> Response {
@@ -181,6 +182,6 @@ extension WebAPI {
     private func refused(_ failure: SignInFailure, _ visit: AccountVisit, _ request: Request) async throws -> Response {
         try await response(to: request, after: failure, wrong: .lastSignInMethod) { fault in
             try await accountPage(visit, error: fault)
-        }
+        }.setting(cookies.cookie(visit.browser))
     }
 }

@@ -189,6 +189,9 @@ import Testing
                 for (client, names) in [(google, ["error", "state"]), (other, ["error", "state", "iss"])] {
                     let page = try await browser.open(client.url()).expecting(200)
                     #expect(page.html.text.contains("no mail can be sent here"), "\(page.answer.text)")
+                    // It is on the page, unconfirmed.
+                    #expect(page.html.text.contains(email) && !page.html.text.contains("has none"))
+                    #expect(page.html.title.hasPrefix("Your email address isn’t confirmed"), "\(page.html.title)")
                     #expect(page.html.forms.contains { $0.path == "/oauth/other-account" })
                     #expect(page.html.forms.allSatisfy { !$0.buttons.contains { $0.value == "allow" } })
                     let answer = try await world.decision("deny", on: page, browser)

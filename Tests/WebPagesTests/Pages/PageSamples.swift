@@ -193,6 +193,9 @@ struct PageSamples {
             "missing-email": MissingEmailPage(
                 purpose: .client(client), account: AccountTitle(displayName: displayName, email: nil),
                 otherAccount: form("sign-out"), form: form("consent")),
+            "unconfirmed-email": MissingEmailPage(
+                purpose: .client(client), account: AccountTitle(displayName: displayName, email: email),
+                otherAccount: form("sign-out"), form: form("consent")),
             "failure-late": FailurePage(
                 failure: .flowExpired, retryLink: "https://lamp.example.com/signed-in?error=access_denied",
                 appName: app, requestID: reference),

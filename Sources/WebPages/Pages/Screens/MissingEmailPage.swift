@@ -1,6 +1,7 @@
 import Texts
 
 /// The client asks for an address, the account has none that is confirmed, and no mail is sent that could confirm one.
+/// Where it has one that isn't, the page shows it.
 struct MissingEmailPage: WebPage {
     let purpose: SignInPurpose
     let account: AccountTitle
@@ -12,7 +13,8 @@ struct MissingEmailPage: WebPage {
 
 extension MissingEmailPage {
     static let template = """
-        <p class="lead">{{text.missingEmailLead}}</p>
+        <p class="lead">{{#hasEmail}}{{text.unconfirmedEmailLead}}{{/hasEmail}}\
+        {{^hasEmail}}{{text.missingEmailLead}}{{/hasEmail}}</p>
         <form method="post" action="{{{action}}}">{{> csrf}}
         <button class="primary" name="consent" value="deny">{{text.backToClient}}</button></form>
         <div class="box"><p>{{text.consentAccount}}</p>
@@ -24,7 +26,9 @@ extension MissingEmailPage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(localization[.missingEmailTitle])
+        let hasEmail = account.email != nil
+        var view = PageView(localization[hasEmail ? .unconfirmedEmailTitle : .missingEmailTitle])
+        view["hasEmail"] = hasEmail
         view.show(purpose, in: theme)
         view.show(account)
         view["otherAccount"] = otherAccount.value

@@ -125,10 +125,4 @@ import Testing
         let found = AcceptLanguage.tags(field)
         #expect(tags == ["de"] && found.count == 16 ? Set(found) == ["de"] : found == tags)
     }
-
-    // MARK: Ids and dates
-
-    @Test func `a fresh request id is a UUID of version 7`() {
-        #expect(RequestID.fresh() != RequestID.fresh())
-    }
 }

@@ -249,12 +249,6 @@ import Testing
         }
     }
 
-    @Test func `an identity token is no event`() throws {
-        let rules = ClaimRules.securityEvent(issuers: [Self.issuer], audiences: [Self.audience])
-        let token = try Self.verified(Self.claims.with("jti", "1"))
-        #expect(rejection(of: token, under: rules, at: Self.now) == .claimMissing)
-    }
-
     @Test func `an event needs no expiry and no subject, but an id`() throws {
         let rules = ClaimRules.securityEvent(issuers: [Self.issuer], audiences: [Self.audience])
         let event = Self.claims.with("events", .raw("{}")).with("jti", "B94OdD03").with("sub", nil).with("exp", nil)

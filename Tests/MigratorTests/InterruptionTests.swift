@@ -7,18 +7,11 @@ import Testing
 
 /// `kill -9` of a runner: a child process that migrates and kills itself at the worst moment.
 @Suite(.timeLimit(.minutes(15))) struct InterruptionTests {
-    /// Sleeps for as long as the table `pause` says, so that the same text hangs in one run and not in the next.
-    static let slow = [
-        Migration(
-            version: 1, name: "create_a", up: "-- why\nCREATE TABLE a (id integer);\n", down: "-- why\nDROP TABLE a;\n"),
-        Migration(
-            version: 2, name: "fill_a",
-            up: "-- why\nINSERT INTO a VALUES (1);\nSELECT pg_sleep(seconds) FROM pause;\nINSERT INTO a VALUES (2);\n",
-            down: "-- why\nDELETE FROM a;\nSELECT pg_sleep(seconds) FROM pause;\n"),
-    ]
+    static let createA = Migration(
+        version: 1, name: "create_a", up: "-- why\nCREATE TABLE a (id integer);\n", down: "-- why\nDROP TABLE a;\n")
 
     static let concurrent = [
-        slow[0],
+        createA,
         Migration(
             version: 2, name: "index_a",
             up: """
@@ -68,38 +61,6 @@ import Testing
         while try await database.count(orphans) > 0 { try await pollingPause() }
     }
 
-    /// Of the test's own database: others run beside it.
-    private static let sleeping =
-        "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
-
-    @Test func `a runner killed inside a transaction leaves the state before it, and the next one carries on`()
-        async throws
-    {
-        try await ScratchDatabase.withEmpty { scratch, database in
-            try await database.execute("CREATE TABLE pause (seconds integer)")
-            try await database.execute("INSERT INTO pause VALUES (3600)")
-            await #expect(processExitsWith: .signal(SIGKILL)) { [url = scratch.url as String] in
-                try await Self.dieMigrating(url, Self.slow, at: Self.sleeping) { _ = try await $0.up() }
-            }
-            #expect(try await database.count("SELECT count(*) FROM a") == 0)
-            let migrator = database.migrator(Self.slow)
-            #expect(try await migrator.status().map(\.state).last == .pending)
-
-            // Its server process still sleeps, with the lock; the next runner waits until the server has noticed.
-            try await database.execute("UPDATE pause SET seconds = 0")
-            #expect(try await migrator.up().map(\.label) == ["0002_fill_a"])
-            #expect(try await database.count("SELECT count(*) FROM a") == 2)
-
-            try await database.execute("UPDATE pause SET seconds = 3600")
-            await #expect(processExitsWith: .signal(SIGKILL)) { [url = scratch.url as String] in
-                try await Self.dieMigrating(url, Self.slow, at: Self.sleeping) { _ = try await $0.down() }
-            }
-            #expect(try await database.count("SELECT count(*) FROM a") == 2)
-            try await database.execute("UPDATE pause SET seconds = 0")
-            #expect(try await migrator.down().map(\.label) == ["0002_fill_a"])
-        }
-    }
-
     @Test(arguments: [true, false])
     func `a concurrent index build that was interrupted is built again, or reverted`(goesUp: Bool) async throws {
         try await ScratchDatabase.withEmpty { scratch, database in
@@ -138,7 +99,7 @@ import Testing
             up: "-- no-transaction\nCREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS a_id ON a (id);\n",
             down: "-- no-transaction\nDROP INDEX CONCURRENTLY IF EXISTS a_id;\n")
         try await ScratchDatabase.withEmpty { _, database in
-            let migrator = database.migrator([Self.slow[0], unique])
+            let migrator = database.migrator([Self.createA, unique])
             _ = try await migrator.up(to: 1)
             try await database.execute("INSERT INTO a VALUES (1), (1)")
             let fault = await #expect(throws: MigrationFault.self) { try await migrator.up() }

@@ -108,22 +108,6 @@ import Testing
         }
     }
 
-    @Test func `ten runners at once all succeed, and each migration runs once`() async throws {
-        let buildIndex = Migration(
-            version: 3, name: "index_b",
-            up: "-- no-transaction: b is large\nCREATE INDEX CONCURRENTLY IF NOT EXISTS b_id ON b (id);\n",
-            down: "-- no-transaction: b is large\nDROP INDEX CONCURRENTLY IF EXISTS b_id;\n")
-        try await ScratchDatabase.withEmpty { scratch, database in
-            let applied: [Int] = try await concurrently(0..<10) { _ in
-                try await scratch.withPool { runner in
-                    try await runner.migrator([Self.createA, Self.createB, buildIndex]).up().count
-                }
-            }
-            #expect(applied.sorted() == [0, 0, 0, 0, 0, 0, 0, 0, 0, 3])
-            #expect(try await database.count("SELECT count(*) FROM a") == 1)
-        }
-    }
-
     @Test(arguments: ["-- why", "-- no-transaction: why"])
     func `a migration that can't lock its table gives way and tries again`(_ head: String) async throws {
         let alter = Migration(

@@ -137,10 +137,6 @@ import Testing
             try await AppleFixture.provider().events(of: own, at: Timestamp(seconds: referenceTime))
         }
     }
-
-    @Test func `a Google event is no notification`() async throws {
-        await #expect(throws: CredentialRefusal(.issuerRejected)) { try await read(GoogleEventTests.claims) }
-    }
 }
 
 /// Our own access token, with every claim of a provider's token that can be copied.

@@ -159,11 +159,4 @@ import Testing
             claims.with("transfer_sub", "760000.0f1e.1827"), nonce: nonce)
         #expect(identity.transferSubject == ProviderSubject("760000.0f1e.1827"))
     }
-
-    @Test func `subjects that differ in normalisation alone are two people`() async throws {
-        let provider = try AppleFixture.provider()
-        let composed = try await provider.judge(claims.with("sub", "caf\u{E9}"), nonce: nonce)
-        let decomposed = try await provider.judge(claims.with("sub", "cafe\u{301}"), nonce: nonce)
-        #expect(composed.key != decomposed.key)
-    }
 }

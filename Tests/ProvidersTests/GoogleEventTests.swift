@@ -231,8 +231,4 @@ import Testing
             }
         }
     }
-
-    @Test func `an Apple notification is no Google event`() async throws {
-        await #expect(throws: CredentialRefusal(.issuerRejected)) { try await read(AppleEventTests.claims) }
-    }
 }

@@ -7,11 +7,11 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Codes at Apple's token endpoint.
+/// Codes at Apple's token endpoint, and the refresh tokens that they bring.
 @Suite(.sharedSandbox) struct AppleExchangeTests {
-    private var sandbox: Sandbox { .current }
-    private let client: AppleClient
-    private let name = UUID().uuidString
+    var sandbox: Sandbox { .current }
+    let client: AppleClient
+    let name = UUID().uuidString
 
     init() async throws {
         client = try await AppleClient.register(in: .current)

@@ -8,9 +8,9 @@ import Testing
 
 /// Codes and refresh tokens at Google's token endpoint.
 @Suite(.sharedSandbox) struct GoogleExchangeTests {
-    private var sandbox: Sandbox { .current }
-    private let client: GoogleClient
-    private let name = UUID().uuidString
+    var sandbox: Sandbox { .current }
+    let client: GoogleClient
+    let name = UUID().uuidString
 
     init() async throws {
         client = try await GoogleClient.register(in: .current)

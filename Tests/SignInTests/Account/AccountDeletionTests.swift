@@ -92,19 +92,6 @@ import Testing
         #expect(try await fixture.count("provider_grants") == 0)
     }
 
-    @Test(arguments: Provider.allCases)
-    func `a deleted person may come back, and is somebody new`(provider: Provider) async throws {
-        let gone = try await fixture.account(provider)
-        try await fixture.deleteAccount(gone)
-        try await fixture.revokeDue()
-        let back = try await fixture.account(provider)
-        #expect(back.account.id != gone.account.id)
-        #expect(back.identity?.key == gone.identity?.key)
-        #expect(back.identity?.id != gone.identity?.id)
-        #expect(back.identity?.authorization == .active)
-        #expect(try await fixture.grants(provider).map(\.isLive) == [false, true])
-    }
-
     @Test func `every session of a deleted account is invalid`() async throws {
         let account = try await fixture.account(.apple)
         let other = try await fixture.session(try await fixture.consent(.apple), .token)
@@ -152,16 +139,6 @@ import Testing
         // The live one goes with the account.
         let deleted = try await fixture.texts("SELECT sessions::text FROM deletions ORDER BY number")
         #expect(deleted == ["1000", "1000", "1000", "1000", "1000", "500", "1"])
-    }
-
-    @Test func `a deletion needs a fresh authentication`() async throws {
-        let account = try await fixture.account(.apple)
-        try await fixture.advance(by: Lifetimes.freshAuthenticationSeconds + 1)
-        try await expectFailure("reauthenticationRequired") { try await fixture.deleteAccount(account) }
-        #expect(try await fixture.count("accounts") == 1)
-        #expect(try await fixture.count("outbox") == 0)
-        try await fixture.deleteAccount(try await fixture.session(try await fixture.consent(.apple), .token))
-        #expect(try await fixture.count("accounts") == 0)
     }
 
     @Test func `of a deletion and sign-ins at once the deletion leaves nothing of the person`() async throws {

@@ -37,14 +37,6 @@ import Testing
         #expect(try await fixture.count("link_tickets WHERE provider = 'google'") == 1)
     }
 
-    @Test func `the last way in can't be unlinked`() async throws {
-        let only = try await fixture.account(.apple)
-        try await expectFailure("lastSignInMethod") { try await fixture.unlink(only.identity, of: only) }
-        #expect(try await fixture.authorization(only.identity) == "active")
-        #expect(try await fixture.count("outbox") == 0)
-        _ = try await fixture.opened(only)
-    }
-
     @Test func `an account with a password can give its last identity up`() async throws {
         let registered = try await fixture.register("kim@local.example")
         let apple = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
@@ -165,27 +157,6 @@ import Testing
         let again = try await fixture.session(try await fixture.consent(.apple))
         #expect(again.account.id == account.account.id)
         #expect(again.identity?.authorization == .active)
-    }
-
-    @Test func `an operator's revocation unlinks, but never the last way in`() async throws {
-        let (apple, google) = try await fixture.both()
-        let accounts = fixture.storage.accounts
-        let now = fixture.clock.now()
-        for (account, isLast) in [(google, false), (apple, true)] {
-            let isUnlinked = try await accounts.revoke(
-                #require(account.identity).id, unlinking: true, recording: Self.request, by: .at(now)
-            ).isUnlinked
-            #expect(isUnlinked == !isLast)
-        }
-        #expect(try await fixture.texts("SELECT provider FROM identities") == ["apple"])
-        for signedIn in [apple, google] {
-            try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
-        }
-        try await fixture.revokeDue()
-        #expect(try await fixture.authorization(apple.identity) == "revoked")
-        for provider in Provider.allCases { #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke]) }
-        // The owner can still come in.
-        #expect(try await fixture.session(try await fixture.consent(.apple), .token).account.id == apple.account.id)
     }
 
     @Test func `without a grant a revocation is done as soon as it is asked for`() async throws {

@@ -33,20 +33,6 @@ import Testing
         try await fixture.reset(Self.email, code: reset)
     }
 
-    @Test func `a code is mailed again twice at most, a minute apart`() async throws {
-        _ = try await fixture.member(Self.email)
-        try await fixture.forgetMails()
-        for (seconds, mails) in [(0, 1), (59, 1), (1, 2), (59, 2), (1, 3), (60, 3), (419, 3), (1, 4)]
-            as [(Int64, Int)]
-        {
-            fixture.clock.advance(by: seconds)
-            try await fixture.mailCode(.signIn, to: Self.email)
-            #expect(try await fixture.mails(.signInCode).count == mails)
-        }
-        // The last one is another: ten minutes had passed.
-        #expect(try await fixture.texts("SELECT DISTINCT code_id::text FROM outbox WHERE kind = 'mail'").count == 2)
-    }
-
     @Test func `a client is written to in its language where there is one`() async throws {
         for (wanted, written) in [
             (["de-at"], "de"), (["fr", "de"], "de"), (["fr"], "en"), ([], "en"), (["en-gb", "de"], "en"),

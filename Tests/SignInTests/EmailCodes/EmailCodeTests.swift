@@ -35,20 +35,6 @@ import Testing
         #expect(try await fixture.count("sessions") == sessions + 1)
     }
 
-    @Test func `after five tries the right one fails`() async throws {
-        _ = try await fixture.member(Self.email)
-        for wrong in 4...5 {
-            let code = try await fixture.code(.signIn, for: Self.email)
-            for _ in 0..<wrong {
-                try await expectFailure("invalidCredentials") {
-                    try await fixture.signIn(Self.email, code: SignInFixture.wrong(code))
-                }
-            }
-            let last = try? await fixture.signIn(Self.email, code: code)
-            #expect((last == nil) == (wrong == 5))
-        }
-    }
-
     @Test func `of fifty wrong tries at once five are looked at`() async throws {
         let code = try await fixture.code(.signIn, for: Self.email)
         let outcomes = try await race(50) { _ in
@@ -66,17 +52,6 @@ import Testing
         let late = try await fixture.code(.signIn, for: Self.email)
         fixture.clock.advance(by: 600)
         try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email, code: late) }
-    }
-
-    @Test func `a new code has five tries of its own`() async throws {
-        _ = try await fixture.member(Self.email)
-        let first = try await fixture.code(.signIn, for: Self.email)
-        for _ in 0..<5 {
-            try await expectFailure("invalidCredentials") {
-                try await fixture.signIn(Self.email, code: SignInFixture.wrong(first))
-            }
-        }
-        _ = try await fixture.signIn(Self.email, code: try await fixture.code(.signIn, for: Self.email))
     }
 
     // That of a registration is one of a flow of our pages.

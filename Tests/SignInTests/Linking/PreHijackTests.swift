@@ -49,15 +49,4 @@ import Testing
         // Binding proves the person, not the mailbox.
         #expect(bound.account.emailProof == .claimed)
     }
-
-    @Test func `an account that has proven the address refuses the create`() async throws {
-        let email = SignInFixture.hosted(Self.address)
-        let first = try await fixture.ticket(.google("1", email))
-        let second = try await fixture.ticket(.apple("a-1", SignInFixture.email(Self.address)))
-        _ = try await fixture.create(first)
-        try await expectFailure("emailTaken") { try await fixture.create(second) }
-        // The ticket stays good: its owner binds instead.
-        let owner = try await fixture.session(.google("1", email))
-        _ = try await fixture.bind(second, owner.session.credential)
-    }
 }

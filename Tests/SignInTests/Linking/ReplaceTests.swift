@@ -85,14 +85,6 @@ import Testing
         #expect(try await !fixture.isLive(old))
     }
 
-    @Test func `a bind that does not ask for it replaces nothing`() async throws {
-        let (member, old, ticket) = try await conflict(fixture)
-        try await fixture.expectRefusal("providerAlreadyLinked") {
-            try await fixture.bind(ticket, member.session.credential)
-        }
-        #expect(try await fixture.isLive(old))
-    }
-
     @Test func `replacing where nothing stands in the way is binding`() async throws {
         let member = try await fixture.member("kim@example.com")
         _ = try await replace(try await fixture.ticket(.google("1")), member.session.credential)

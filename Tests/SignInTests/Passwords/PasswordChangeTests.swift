@@ -39,18 +39,6 @@ import Testing
         #expect(try await fixture.mails() == [])
     }
 
-    @Test func `the current password has to be there and has to be right`() async throws {
-        let member = try await fixture.member(Self.email)
-        let before = try await fixture.state()
-        await expectFailure(.missingCredential("currentPassword")) {
-            try await fixture.changePassword(of: member, from: nil)
-        }
-        for wrong in ["", "wrong password", SignInFixture.password + " "] {
-            try await expectFailure("invalidCredentials") { try await fixture.changePassword(of: member, from: wrong) }
-        }
-        #expect(try await fixture.state() == before)
-    }
-
     @Test func `the current password needs no fresh session`() async throws {
         let member = try await fixture.member(Self.email)
         fixture.clock.advance(by: 899)

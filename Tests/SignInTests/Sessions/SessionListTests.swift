@@ -75,23 +75,6 @@ import Testing
         #expect(try await admin.sessions(of: created.account.id, by: 50) == opened.reversed() + [created.session.id])
     }
 
-    @Test func `a device that is signed out from another one is out at once, and the record says so`() async throws {
-        let kept = try await open()
-        let ended = try await open()
-        try await fixture.service.sessions.end(
-            ended.session.id, in: try await fixture.opened(kept), by: fixture.call)
-        try await fixture.expectEnded(ended.session)
-        _ = try await fixture.opened(kept)
-        let events = try await fixture.database.query(
-            "SELECT session_id, account_id, actor, request_id FROM audit_events WHERE type = 'signed_out'",
-            as: SessionID.self, AccountID.self, String.self, String.self)
-        #expect(events.count == 1)
-        #expect(events.first?.0 == ended.session.id)
-        #expect(events.first?.1 == kept.account.id)
-        #expect(events.first?.2 == "person")
-        #expect(events.first?.3 == "test")
-    }
-
     @Test func `a session of somebody else, an ended, an expired and an unknown one are not there`() async throws {
         let old = try await open()
         fixture.clock.advance(by: 5_184_000)

@@ -22,29 +22,6 @@ import Testing
         #expect(try await fixture.opened(second).generation == 2)
     }
 
-    @Test func `a lost answer is asked for again and gets the same token`() async throws {
-        let first = try await fixture.signUp(.apple("a-1")).session
-        let second = try await fixture.refresh(first.refreshToken)
-        fixture.clock.advance(by: 60)
-        #expect(try await fixture.refresh(first.refreshToken).refreshToken == second.refreshToken)
-    }
-
-    @Test func `a token two steps old ends the session`() async throws {
-        let first = try await fixture.signUp(.apple("a-1")).session
-        let second = try await fixture.refresh(first.refreshToken)
-        let third = try await fixture.refresh(second.refreshToken)
-        try await expectFailure("refreshTokenReused") { try await fixture.refresh(first.refreshToken) }
-        try await fixture.expectEnded(third)
-    }
-
-    @Test func `an unused successor is replaced after a minute and dead from then on`() async throws {
-        let first = try await fixture.signUp(.apple("a-1")).session
-        let lost = try await fixture.refresh(first.refreshToken)
-        fixture.clock.advance(by: 61)
-        #expect(try await fixture.refresh(first.refreshToken).refreshToken != lost.refreshToken)
-        try await expectFailure("refreshTokenReused") { try await fixture.refresh(lost.refreshToken) }
-    }
-
     @Test func `what this key ring did not make is no refresh token`() async throws {
         let real = try await fixture.signUp(.apple("a-1")).session
         let strange = RefreshTokens(keyRing: try SignInFixture.makeKeyRing(octet: 8))
@@ -132,20 +109,6 @@ import Testing
         let other = try await fixture.session(.apple("a-1")).session
         fixture.clock.advance(by: 900)
         try await expectFailure("invalidSession") { try await fixture.opened(other) }
-    }
-
-    @Test func `signing out ends the sessions of its scope and nobody else's`() async throws {
-        let unrelated = try await fixture.signUp(.apple("a-2")).session
-        let first = try await fixture.signUp(.apple("a-1")).session
-        let second = try await fixture.session(.apple("a-1")).session
-        let third = try await fixture.session(.apple("a-1")).session
-        func isLive(_ session: IssuedSession) async throws -> Bool {
-            try await race(1) { _ in try await fixture.opened(session) }["won"] == 1
-        }
-        try await fixture.service.sessions.revoke(.others, of: try await fixture.opened(third), by: fixture.call)
-        #expect(try await [isLive(first), isLive(second), isLive(third)] == [false, false, true])
-        try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(third), by: fixture.call)
-        #expect(try await [isLive(third), isLive(unrelated)] == [false, true])
     }
 
     @Test func `of several processes that start at once one makes the first key`() async throws {

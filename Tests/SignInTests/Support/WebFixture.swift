@@ -214,8 +214,8 @@ struct WebFixture: ServiceFixture {
         try await web.create(in: reference(flow), displayName: displayName, by: call)
     }
 
-    func bind(in flow: WebFlow, _ credential: BindCredential, replacing: Bool = false) async throws -> WebStep {
-        try await web.bind(in: reference(flow), credential: credential, replacing: replacing, by: call)
+    func bind(in flow: WebFlow, _ credential: BindCredential) async throws -> WebStep {
+        try await web.bind(in: reference(flow), credential: credential, by: call)
     }
 
     func session(_ cookie: WebSessionSecret?) async throws -> Session? {

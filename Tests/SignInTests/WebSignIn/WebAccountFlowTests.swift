@@ -19,14 +19,6 @@ import Testing
         #expect(try await fixture.status(flow) == "spent")
     }
 
-    @Test func `a password signs in`() async throws {
-        let account = try await fixture.register("lee@example.com")
-        let flow = try await fixture.openAccountFlow()
-        let step = try await fixture.enter("lee@example.com", in: flow)
-        let session = try #require(try await fixture.session(try step.cookie))
-        #expect(session.accountID == account.account.id && session.methods == [.password])
-    }
-
     @Test func `a browser that is not used again leaves nothing a week after its session's end`() async throws {
         _ = try await fixture.register("lee@example.com")
         let ofApps = try await fixture.count("sessions")
@@ -66,32 +58,6 @@ import Testing
         let account = try #require(try await fixture.storage.accounts.account(session.accountID))
         #expect(account.displayName?.text == "Kim" && account.identities.map(\.authorization) == [.active])
         try await expectFailure("webFlowExpired") { try await fixture.create(in: flow) }
-    }
-
-    @Test func `an unknown person binds to an account by its password`() async throws {
-        let account = try await fixture.register("lee@example.com")
-        let flow = try await fixture.openAccountFlow()
-        _ = try await fixture.sign(in: flow, at: .google).link
-        try await expectFailure("invalidCredentials") {
-            try await fixture.bind(in: flow, .password(email: "lee@example.com", password: "not the right one"))
-        }
-        let step = try await fixture.bind(
-            in: flow, .password(email: "lee@example.com", password: SignInFixture.password))
-        let session = try #require(try await fixture.session(try step.cookie))
-        #expect(session.accountID == account.account.id && session.methods == [.password, .google])
-    }
-
-    @Test func `an identity that stands in the way is replaced only if the person says so`() async throws {
-        let account = try await fixture.register("lee@example.com")
-        let credential = BindCredential.password(email: "lee@example.com", password: SignInFixture.password)
-        _ = try await fixture.service.tickets.bind(
-            linkTicket: try await fixture.base.ticket(try await fixture.base.consent(.apple)).linkTicket,
-            credential: credential, by: fixture.call)
-        let flow = try await fixture.openAccountFlow()
-        _ = try await fixture.sign(in: flow, at: .apple, "ada").link
-        try await expectFailure("providerAlreadyLinked") { try await fixture.bind(in: flow, credential) }
-        let step = try await fixture.bind(in: flow, credential, replacing: true)
-        #expect(try await fixture.session(try step.cookie)?.accountID == account.account.id)
     }
 
     @Test func `a person who binds by a mailed code sees first who is in a stated account`() async throws {
@@ -172,17 +138,6 @@ import Testing
         _ = try await fixture.sign(in: page, at: .google).link
     }
 
-    @Test func `a person who cancels at the provider chooses once more`() async throws {
-        let flow = try await fixture.openAccountFlow()
-        let step = try await fixture.cancel(flow, at: .apple)
-        guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
-        _ = try await fixture.sign(in: page, at: .google).link
-        guard case .cancelled = try await fixture.cancel(flow) else {
-            return #expect(Bool(false))
-        }
-        try await expectFailure("webFlowExpired") { try await fixture.page(flow) }
-    }
-
     @Test(arguments: Provider.allCases)
     func `a person whose account is disabled chooses once more`(provider: Provider) async throws {
         let account = try await fixture.base.account(provider)
@@ -193,26 +148,6 @@ import Testing
         #expect(page.status == .new && page.link == nil)
         #expect(try await fixture.status(flow) == "new")
         _ = try await fixture.sign(in: page, at: provider, "ada").link
-    }
-
-    @Test func `a person whose identity is blocked chooses another way`() async throws {
-        let account = try await fixture.base.account(.google)
-        try await fixture.database.execute(
-            "UPDATE identities SET blocked_at = created_at WHERE account_id = \(account.account.id)")
-        let flow = try await fixture.openAccountFlow()
-        let step = try await fixture.sign(in: flow, at: .google)
-        guard case .choose(let page, .refused(.identityBlocked)?) = step else { return #expect(Bool(false)) }
-        #expect(page.status == .new && page.link == nil)
-        #expect(try await fixture.status(flow) == "new")
-    }
-
-    @Test func `a refused credential fails the flow`() async throws {
-        let flow = try await fixture.openAccountFlow()
-        try await fixture.base.sandbox.alterNext(.apple, token: .init(expired: true))
-        let answer = try await fixture.appleAnswer(flow)
-        guard case .failed(_, let failure) = try await fixture.finish(answer) else { return #expect(Bool(false)) }
-        #expect("\(failure)".contains("expired"))
-        #expect(try await fixture.status(flow) == "failed")
     }
 
     // MARK: Sessions of browsers

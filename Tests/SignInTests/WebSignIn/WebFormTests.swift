@@ -144,15 +144,6 @@ import Testing
         #expect(try await fixture.session(cookie) != nil)
     }
 
-    @Test func `a browser that sends its form once more keeps the session that it has`() async throws {
-        try await fixture.register(Self.email)
-        let form = Self.reference(try await fixture.openAccountFlow(), in: fixture)
-        let cookie = try await Self.signIn(form, in: fixture).cookie
-        let again = try await Self.signIn(form, in: fixture).cookie
-        await fixture.web.sessions.replace(cookie, with: again, by: fixture.call)
-        #expect(try await fixture.session(cookie) != nil)
-    }
-
     @Test(arguments: Way.allCases)
     func `of several at once that sign in here each opens the one session`(way: Way) async throws {
         let flow = try await fixture.openAccountFlow()

@@ -1,21 +1,11 @@
 import Curl
-import Foundation
 import JOSE
 import TestSupport
 import Testing
 
 /// Google's revoke endpoint, which asks for a token and for nothing else.
-@Suite(.sharedSandbox) struct GoogleRevocationTests {
-    private let dead = "400 invalid_token Token expired or revoked"
-
-    private var sandbox: Sandbox { .current }
-    private let client: GoogleClient
-    private let name = UUID().uuidString
-
-    init() async throws {
-        client = try await GoogleClient.register(in: .current)
-        try await client.sandbox.addGooglePerson(name)
-    }
+extension GoogleExchangeTests {
+    private var dead: String { "400 invalid_token Token expired or revoked" }
 
     @Test(arguments: ["refresh_token", "access_token"])
     func `revoking a token of either kind ends the whole grant`(_ kind: String) async throws {

@@ -1,20 +1,10 @@
-import Foundation
 import JOSE
 import JSON
 import TestSupport
 import Testing
 
 /// Apple's refresh tokens: the daily check, revocation and the person's own withdrawal.
-@Suite(.sharedSandbox) struct AppleGrantTests {
-    private var sandbox: Sandbox { .current }
-    private let client: AppleClient
-    private let name = UUID().uuidString
-
-    init() async throws {
-        client = try await AppleClient.register(in: .current)
-        try await client.sandbox.addApplePerson(name)
-    }
-
+extension AppleExchangeTests {
     private func grants(_ person: String? = nil) async throws -> [Sandbox.Grant] {
         try #require(try await client.authorization(of: person ?? name)).grants
     }

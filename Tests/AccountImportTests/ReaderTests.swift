@@ -11,9 +11,7 @@ final class PieceInput: ByteInput {
     private let size: Int
     private let position = Mutex(0)
 
-    convenience init(_ text: String, size: Int = 7) {
-        self.init(Array(text.utf8), size: size)
-    }
+    convenience init(_ text: String, size: Int = 7) { self.init(Array(text.utf8), size: size) }
 
     init(_ bytes: [UInt8], size: Int = 7) {
         self.bytes = bytes
@@ -84,14 +82,10 @@ final class PieceInput: ByteInput {
         for text in [
             "2026-01-01T01:02:03Z", "2026-01-01T01:02:03.456Z", "2026-01-01 01:02:03.456789+00:00",
             "2026-01-01T02:32:03+01:30", "2025-12-31T20:02:03-05:00",
-        ] {
-            #expect(Timestamp(internet: text)?.seconds == 1_767_229_323, "\(text)")
-        }
+        ] { #expect(Timestamp(internet: text)?.seconds == 1_767_229_323, "\(text)") }
         for text in [
             "", "2026-01-01", "2026-01-01T01:02:03", "2026-13-01T01:02:03Z", "2026-01-01T01:02:03.Z", "1767229323",
-        ] {
-            #expect(Timestamp(internet: text) == nil, "\(text)")
-        }
+        ] { #expect(Timestamp(internet: text) == nil, "\(text)") }
     }
 
     // MARK: Rules
@@ -207,10 +201,7 @@ final class PieceInput: ByteInput {
             ("$scrypt$ln=16384,r=8,p=1$c2FsdA$\(hash)", "scrypt", { _ in }),
             // No password at Django's.
             ("!8xBlGd3jVgvJ", nil, { _ in }),
-            (
-                "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu", "bcrypt",
-                { $0.skipsPasswords = true }
-            ),
+            ("$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu", "bcrypt", { $0.skipsPasswords = true }),
             // Without its library.
             (
                 "$argon2i$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$YC9+jJCrQhs5R6db7LlN8Q", "argon2",

@@ -130,9 +130,7 @@ import Testing
 
     @Test func `a document that is not whole, or no such document, is no source`() async throws {
         for text in ["{\"users\":[{\"localId\":\"f1\"}", "{\"users\":[", "{}", "{\"people\":[]}"] {
-            await #expect(throws: SourceFault.self, "\(text)") {
-                _ = try await FirebaseSource(PieceInput(text)).rows()
-            }
+            await #expect(throws: SourceFault.self, "\(text)") { _ = try await FirebaseSource(PieceInput(text)).rows() }
         }
         await #expect(throws: SourceFault.self) {
             _ = try await CognitoSource(PieceInput("nonsense"), aliases: [:]).rows()

@@ -24,17 +24,13 @@ import Testing
         ] as [(Int64, String)]) func `a time that has to be exact has its microseconds`(
             microseconds: Int64, text: String
         )
-    {
-        #expect(Timestamp(microseconds: microseconds).rfc3339Exact == text)
-    }
+    { #expect(Timestamp(microseconds: microseconds).rfc3339Exact == text) }
 
     @Test(arguments: [
         "", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00.5Z",
         "2026-02-30T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01t00:00:00Z",
         "2026-01-01T00:60:00Z", "2025-02-29T00:00:00Z", "２026-01-01T00:00:0Z",
-    ]) func `no other form of a time is read`(text: String) {
-        #expect(Timestamp(rfc3339: text) == nil)
-    }
+    ]) func `no other form of a time is read`(text: String) { #expect(Timestamp(rfc3339: text) == nil) }
 
     @Test func `time arithmetic saturates`() {
         #expect(Timestamp(seconds: .max).microseconds == .max)
@@ -76,16 +72,12 @@ import Testing
     @Test(arguments: [
         "", "019B76DA-A800-7F01-BF03-040506070809", "{019b76da-a800-7f01-bf03-040506070809}",
         "019b76daa8007f01bf03040506070809", "019b76da-a800-7f01-bf03-04050607080", "' OR 1=1 --",
-    ]) func `an id has one spelling`(text: String) {
-        #expect(AccountID(text) == nil)
-    }
+    ]) func `an id has one spelling`(text: String) { #expect(AccountID(text) == nil) }
 }
 
 @Suite struct SubjectTests {
     @Test(arguments: ["", "a\u{0}b", "a\nb", "\u{7F}", String(repeating: "s", count: 256)])
-    func `a subject is 1 to 255 bytes without controls`(text: String) {
-        #expect(ProviderSubject(text) == nil)
-    }
+    func `a subject is 1 to 255 bytes without controls`(text: String) { #expect(ProviderSubject(text) == nil) }
 }
 
 @Suite struct DisplayNameTests {

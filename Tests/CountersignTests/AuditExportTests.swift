@@ -228,9 +228,7 @@ import Testing
 
     @Test(.fixture(AuditTrailFixture.self))
     func `a role that may read the trail can export it, and needs no key`() async throws {
-        let run = try await trail.withRole(
-            granted: "SELECT ON audit_events, audit_seals, schema_migrations"
-        ) { url in
+        let run = try await trail.withRole(granted: "SELECT ON audit_events, audit_seals, schema_migrations") { url in
             try await CountersignProcess.run(
                 ["audit", "export", "--since", "2026-01-01T00:00:00Z"],
                 environment: ["COUNTERSIGN_POSTGRES_URL": url])

@@ -33,9 +33,7 @@ struct AuditTrailFixture: TestFixture {
     func verify(_ arguments: String..., url: String? = nil) async throws -> FinishedProcess {
         try await CountersignProcess.run(
             ["audit", "verify"] + arguments,
-            environment: [
-                "COUNTERSIGN_POSTGRES_URL": url ?? scratch.url, "COUNTERSIGN_KEYRING_PATH": keyRing.path,
-            ])
+            environment: ["COUNTERSIGN_POSTGRES_URL": url ?? scratch.url, "COUNTERSIGN_KEYRING_PATH": keyRing.path])
     }
 
     /// Makes the first seal, if there is none, as the service does: no command begins the seals of a trail.

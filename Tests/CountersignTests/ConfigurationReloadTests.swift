@@ -13,9 +13,7 @@ import Webhooks
     }
 
     /// What a file with one secret has.
-    private static func secret(_ letter: Character) -> String {
-        "whsec_\(String(repeating: letter, count: 32))\n"
-    }
+    private static func secret(_ letter: Character) -> String { "whsec_\(String(repeating: letter, count: 32))\n" }
 
     private static func setup() throws -> ConfigurationSetup {
         let setup = try ConfigurationSetup()

@@ -300,9 +300,7 @@ import Testing
             ("10/h ", nil),
             ("9999999999/h", nil),
         ] as [(String, RateLimit?)])
-    func `a limit is a count and a duration`(text: String, limit: RateLimit?) {
-        #expect(RateLimit(text) == limit)
-    }
+    func `a limit is a count and a duration`(text: String, limit: RateLimit?) { #expect(RateLimit(text) == limit) }
 
     @Test func `every default is a value that its key can have`() {
         for row in Settings.exampleRows {

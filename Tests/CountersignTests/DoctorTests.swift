@@ -213,9 +213,7 @@ import Testing
                     return try await Self.examine(variables, timeout: .seconds(30))
                 }
             }
-            for (check, status) in [
-                (CheckName.database, Finding.Status.ok), (.schema, .ok), (.keyRing, .warning),
-            ] {
+            for (check, status) in [(CheckName.database, Finding.Status.ok), (.schema, .ok), (.keyRing, .warning)] {
                 #expect(findings.filter { $0.check == check }.map(\.status) == [status], "\(check)")
             }
             #expect(findings.contains { $0.check == .privileges })

@@ -96,8 +96,7 @@ import Testing
             let domain = try await project.run("register", "--url", "https://auth.example.com/v1/events/google")
             #expect(domain.code == 1)
             #expect(domain.errors.contains("Google says: The delivery URL is not https on an authorized domain"))
-            try await project.sandbox.revokeServiceAccountKey(
-                ServiceAccountFile.email, keyID: ServiceAccountFile.keyID)
+            try await project.sandbox.revokeServiceAccountKey(ServiceAccountFile.email, keyID: ServiceAccountFile.keyID)
             let key = try await project.run("enable").ended(1)
             #expect(key.errors.contains("does not accept the service account's key \(ServiceAccountFile.keyID)"))
             try await project.sandbox.fail("/google/v1beta/*", .status(500))

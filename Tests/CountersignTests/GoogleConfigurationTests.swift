@@ -34,9 +34,7 @@ import Testing
     }
 
     @Test func `a server client is a client of its project, listed or not`() throws {
-        let setup = try Self.setup([
-            "GOOGLE_SERVER_CLIENT_ID": "server.main", "GOOGLE_SERVER_CLIENT_SECRET": "canary",
-        ])
+        let setup = try Self.setup(["GOOGLE_SERVER_CLIENT_ID": "server.main", "GOOGLE_SERVER_CLIENT_SECRET": "canary"])
         let google = try Self.google(setup)
         #expect(google.clientIDs == ["web.main", "ios.main", "server.main", "web.beta", "ios.beta"])
         #expect(google.webClient?.id == "server.main")

@@ -14,9 +14,7 @@ import Testing
         ]
     }
 
-    static func run(
-        _ words: [String], _ scratch: ScratchDatabase, input: String = ""
-    ) async throws -> FinishedProcess {
+    static func run(_ words: [String], _ scratch: ScratchDatabase, input: String = "") async throws -> FinishedProcess {
         try await CountersignProcess.run(["import"] + words, environment: environment(scratch), input: input)
     }
 
@@ -84,9 +82,7 @@ import Testing
                 == ["u1 kim@example.com t stated imported Kim active 2024-05-06 07:08:09"])
         #expect(
             try await scratch.texts("SELECT concat_ws(' ', type, actor, reason) FROM audit_events ORDER BY created_at")
-                == [
-                    "accounts_imported operator ndjson: created 3, unchanged 1, conflict 2, refused 2"
-                ])
+                == ["accounts_imported operator ndjson: created 3, unchanged 1, conflict 2, refused 2"])
 
         let second = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
         let again = try Self.lines(second.output)

@@ -59,10 +59,7 @@ import Testing
     @Test(arguments: ["jsonb", "text"]) func `django-allauth`(_ json: String) async throws {
         try await expect(
             "allauth", Self.allauth(json), options: ["--provider-alias", "siwa=apple"],
-            report: [
-                "1 created",
-                "2 created identity_skipped:github identity_skipped:discord identity_skipped:steam",
-            ],
+            report: ["1 created", "2 created identity_skipped:github identity_skipped:discord identity_skipped:steam"],
             accounts: [
                 "1 kim@example.com stated Kim Example active 2024-05-06 07:08:09 apple:001.kim google:109 pbkdf2_sha256$",
                 "2 lee@example.com claimed disabled 2024-05-06 07:08:10",

@@ -16,9 +16,7 @@ import Testing
             (["\n\n"], ["", ""]), (["a\r\n"], ["a\r"]), ([], []), ([""], []), (["a\n", "\n"], ["a", ""]),
             (["a", "\nb"], ["a", "b"]),
         ] as [([String], [String])])
-    func `chunks may end anywhere`(chunks: [String], expected: [String]) {
-        #expect(lines(chunks) == expected)
-    }
+    func `chunks may end anywhere`(chunks: [String], expected: [String]) { #expect(lines(chunks) == expected) }
 
     @Test func `of a line that is too long only the beginning is kept`() {
         #expect(lines(["123456789\nb\n"]) == ["12345678", "b"])

@@ -31,9 +31,7 @@ import Testing
             #expect(try await sampleIfThere("countersign_http_requests_total" + refused, service) == nil)
             let page = try await service.fetcher.fetch(
                 FetchRequest(url: service.privateURL + "/metrics", maximumBodyBytes: 1 << 20).uncontended)
-            let series = String(decoding: page.body, as: UTF8.self).split(separator: "\n").count {
-                !$0.hasPrefix("#")
-            }
+            let series = String(decoding: page.body, as: UTF8.self).split(separator: "\n").count { !$0.hasPrefix("#") }
             #expect(series < 600)
             for _ in 1...3 {
                 let answer = try await service.fetcher.fetch(FetchRequest(url: service.url + "/v1/account").uncontended)

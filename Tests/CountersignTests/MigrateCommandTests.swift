@@ -164,9 +164,7 @@ import Testing
         let serviceURL = scratch.url + (scratch.url.contains("?") ? "&" : "?") + "user=\(role)"
         let run = try await CountersignProcess.run(
             ["migrate", "up"],
-            environment: [
-                "COUNTERSIGN_POSTGRES_URL": serviceURL, "COUNTERSIGN_POSTGRES_MIGRATION_URL": scratch.url,
-            ])
+            environment: ["COUNTERSIGN_POSTGRES_URL": serviceURL, "COUNTERSIGN_POSTGRES_MIGRATION_URL": scratch.url])
         #expect(run.code == 0, "\(run.errors)")
         let changes = try await scratch.texts(
             """

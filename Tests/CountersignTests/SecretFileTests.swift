@@ -16,9 +16,7 @@ import Testing
         ] as [(Int, uid_t, Bool)])
     func `a secret file is its owner's alone, or root's and readable for a group`(
         mode: Int, owner: uid_t, isSecret: Bool
-    ) {
-        #expect(ConfigurationReader.isSecret(mode: mode, owner: owner) == isSecret)
-    }
+    ) { #expect(ConfigurationReader.isSecret(mode: mode, owner: owner) == isSecret) }
 
     @Test(.enabled(if: geteuid() == 0, "gives a file to a group"))
     func `a configuration of root's for the group of the service is sound for root as well`() async throws {

@@ -13,7 +13,5 @@ import Testing
         ] as [([String: String], String?)])
     func `an operator has the name that the trail can have and that it calls nobody else`(
         environment: [String: String], name: String?
-    ) {
-        #expect(StatedOperator.name(in: environment) == name)
-    }
+    ) { #expect(StatedOperator.name(in: environment) == name) }
 }

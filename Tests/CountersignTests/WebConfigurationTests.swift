@@ -119,9 +119,7 @@ import WebPages
         for text in [
             "<svg/>", "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>",
             "\u{FEFF}<?xml version=\"1.0\"?>\n<!-- a -->\n<!DOCTYPE svg>\n<svg\n></svg>",
-        ] {
-            #expect(try load(Array(text.utf8))?.mediaType == "image/svg+xml", "\(text)")
-        }
+        ] { #expect(try load(Array(text.utf8))?.mediaType == "image/svg+xml", "\(text)") }
         for bytes in [
             [], Array("GIF89a".utf8), Array("<html><svg></svg></html>".utf8), Array("<svgx/>".utf8),
             Array("<!-- <svg/>".utf8), [0xFF] + Array("<svg/>".utf8), Array(png.prefix(7)),

@@ -118,9 +118,7 @@ import Testing
 
     @Test func `a connection whose request is being handled stays`() async throws {
         let gate = Gate()
-        try await withServer(
-            Demo.routes + [gate.route], limits: Self.limits(connections: 16, perNetwork: 0)
-        ) { port in
+        try await withServer(Demo.routes + [gate.route], limits: Self.limits(connections: 16, perNetwork: 0)) { port in
             try await RawConnection.open(port) { busy in
                 try await busy.send(get("/v1/wait"))
                 await gate.waitForArrival()

@@ -83,9 +83,7 @@ import Testing
         let proxies = try #require(TrustedProxies(clients.contains(nil) ? [] : ["127.0.0.1"]))
         try await withServer(routes(held), limits: limits, trusting: proxies, log: log, metrics: metrics) { port in
             try await withThrowingTaskGroup(of: Int.self) { group in
-                for client in clients {
-                    group.addTask { try await ask("GET /v1/hold", port, from: client).status }
-                }
+                for client in clients { group.addTask { try await ask("GET /v1/hold", port, from: client).status } }
                 await held.waitForArrivals(clients.count)
                 do {
                     try await body(port)
@@ -319,9 +317,7 @@ import Testing
             first.yield()
             return .html(.ok, [UInt8](repeating: 0x2E, count: 8 * 1024 * 1024))
         }
-        try await Self.expectBegun(behind: large) {
-            _ = await firstOnes.first { true }
-        }
+        try await Self.expectBegun(behind: large) { _ = await firstOnes.first { true } }
     }
 
     /// Expects that a request is begun behind one of `route`, which is never late itself and takes longer than

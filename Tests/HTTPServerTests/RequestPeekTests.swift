@@ -37,9 +37,7 @@ struct RequestPeekTests {
     }
 
     @Test(arguments: try others.get().values.flatMap(\.self))
-    func `everything else is not`(bytes: String) {
-        #expect(Self.plain(bytes) == nil)
-    }
+    func `everything else is not`(bytes: String) { #expect(Self.plain(bytes) == nil) }
 
     @Test func `what is beyond a limit is not plain`() {
         let fields = String(repeating: "a: b\r\n", count: 99)

@@ -87,9 +87,7 @@ import Testing
                         try await Task.sleep(for: .milliseconds(20))
                     }
                 }
-                let live = try await RawConnection.open(port.private) {
-                    try await $0.exchange(get("/health/live"))
-                }
+                let live = try await RawConnection.open(port.private) { try await $0.exchange(get("/health/live")) }
                 #expect(live.status == 200)
                 gate.open()
                 let finished = try await inFlight.answer()

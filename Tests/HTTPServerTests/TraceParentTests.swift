@@ -28,9 +28,7 @@ import Testing
         "00-\(trace.dropLast(2))é-\(span)-01", String(repeating: "0", count: 55),
         "00-" + String(repeating: "a", count: 8000),
     ])
-    func `anything else is ignored`(_ text: String) {
-        #expect(TraceParent(text) == nil)
-    }
+    func `anything else is ignored`(_ text: String) { #expect(TraceParent(text) == nil) }
 
     @Test func `of two fields neither counts`() {
         #expect(TraceParent(fields: [Self.sound])?.traceID == Self.trace)

@@ -57,9 +57,7 @@ import Testing
             ("198.51.100.7", "198.51.0.0/16"), ("::ffff:198.51.255.255", "198.51.0.0/16"),
             ("2001:db8:1:2::1", "2001:db8:1::/48"), ("2001:db8:1:ffff:ffff:ffff:ffff:ffff", "2001:db8:1::/48"),
             ("2001:db8:2::", "2001:db8:2::/48"), ("0.0.0.1", "0.0.0.0/16"), ("::1", "::/48"),
-        ] {
-            #expect(IPAddress(text)?.wideNetwork == wide, "\(text)")
-        }
+        ] { #expect(IPAddress(text)?.wideNetwork == wide, "\(text)") }
     }
 
     @Test func `the network of an IPv6 address is its first half`() throws {
@@ -75,9 +73,7 @@ import Testing
         " ::1",
         "0x7f.0.0.1", "2130706433",
     ])
-    func `what is no address in its text form is refused`(text: String) {
-        #expect(IPAddress(text) == nil)
-    }
+    func `what is no address in its text form is refused`(text: String) { #expect(IPAddress(text) == nil) }
 
     @Test func `the client is the nearest address that no trusted proxy has`() throws {
         let proxies = try #require(TrustedProxies(["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"]))
@@ -95,9 +91,7 @@ import Testing
     @Test(arguments: [
         "", "proxy.example", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "::/129", "10.0.0.0/8/8", "10.0.0.0/ 8",
     ])
-    func `a proxy that is no address or network is refused`(text: String) {
-        #expect(TrustedProxies([text]) == nil)
-    }
+    func `a proxy that is no address or network is refused`(text: String) { #expect(TrustedProxies([text]) == nil) }
 
     @Test func `the length of a proxy's network beside an IPv4-mapped address is one of IPv4`() {
         #expect(TrustedProxies(["::ffff:10.0.0.0/8"]) == TrustedProxies(["10.0.0.0/8"]))

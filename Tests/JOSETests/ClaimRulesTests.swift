@@ -182,9 +182,7 @@ import Testing
         for literal in [
             "1e400", "1e300", "-1", "-1e-3", "253402300800", "9223372036854775808", "\"1767225600\"", "[1767225600]",
             "1e99999999999999999999",
-        ] {
-            #expect(try Self.rejectionOf(name, .raw(literal)) == .claimInvalid)
-        }
+        ] { #expect(try Self.rejectionOf(name, .raw(literal)) == .claimInvalid) }
     }
 
     @Test func `a token is not used before its time`() throws {

@@ -5,8 +5,7 @@ import Testing
 /// The documents of nst/JSONTestSuite: what RFC 8259 requires and what it leaves open.
 @Suite struct JSONSuiteTests {
     /// Limits that no document of the suite exceeds by depth or length.
-    private static let wide = JSONLimits(
-        maximumDepth: 1_000, maximumStringBytes: 65_536, maximumNumberBytes: 65_536)
+    private static let wide = JSONLimits(maximumDepth: 1_000, maximumStringBytes: 65_536, maximumNumberBytes: 65_536)
 
     private static func accepts(_ document: [UInt8]) -> Bool {
         (try? JSONValue(parsing: document, limits: wide)) != nil

@@ -2,9 +2,7 @@ import JSON
 import Testing
 
 @Suite struct JSONValueTests {
-    private static func value(_ text: String) throws -> JSONValue {
-        try JSONValue(parsing: [UInt8](text.utf8))
-    }
+    private static func value(_ text: String) throws -> JSONValue { try JSONValue(parsing: [UInt8](text.utf8)) }
 
     @Test func `a document is read as what it says`() throws {
         let value = try Self.value(
@@ -21,10 +19,8 @@ import Testing
         #expect(value["missing"] == nil)
         #expect(value["is"] == nil)
         #expect(value["isss"] == nil)
-        #expect(
-            value.members?.map(\.name) == ["iss", "aud", "n", "yes", "no", "nil", "o"])
-        #expect(
-            value.members?.map(\.value.kind) == [.string, .array, .number, .bool, .bool, .null, .object])
+        #expect(value.members?.map(\.name) == ["iss", "aud", "n", "yes", "no", "nil", "o"])
+        #expect(value.members?.map(\.value.kind) == [.string, .array, .number, .bool, .bool, .null, .object])
     }
 
     @Test func `no type turns into another`() throws {

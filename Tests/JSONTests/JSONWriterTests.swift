@@ -118,7 +118,6 @@ import Testing
                 writer.member("after", 2)
             }
         }
-        #expect(
-            wrapped == #"{"before":1,"inner":[1.50,{"\u0062":"x\ny \u00e9"},[],{}],"scalar":true,"after":2}"#)
+        #expect(wrapped == #"{"before":1,"inner":[1.50,{"\u0062":"x\ny \u00e9"},[],{}],"scalar":true,"after":2}"#)
     }
 }

@@ -3,9 +3,7 @@ import KeyRing
 import Testing
 
 @Suite struct KeyRingTests {
-    private static func key(_ octet: UInt8) -> String {
-        Data(repeating: octet, count: 32).base64EncodedString()
-    }
+    private static func key(_ octet: UInt8) -> String { Data(repeating: octet, count: 32).base64EncodedString() }
     private static let location = SealedLocation(table: "signing_keys", row: "k", column: "sealed_private_key")
 
     @Test func `the first line writes and all lines read`() throws {

@@ -106,9 +106,7 @@ extension ServiceRoleTests {
                     "CREATE TEMP TABLE audit_events_default PARTITION OF audit_events DEFAULT",
                     "CREATE TEMP TABLE pg_inherits (inhparent oid, inhrelid oid)",
                     "CREATE FUNCTION pg_temp.format(text, text, text) RETURNS text LANGUAGE sql AS $$ SELECT 'DROP TABLE accounts' $$",
-                ] {
-                    try await connection.execute(SQL(unsafeSQL: statement))
-                }
+                ] { try await connection.execute(SQL(unsafeSQL: statement)) }
                 return try await connection.query(
                     "SELECT partition_name FROM public.make_audit_partitions() WHERE outcome = 'made'", as: String.self)
             }

@@ -43,9 +43,7 @@ import Testing
                 applied: [Self.row(1), Self.row(2), Self.row(3)].map { $0.version == version ? row : $0 })
         }
         #expect(try history(2, "create_b", known).pending().map(\.label) == ["0004_mend_b"])
-        for refused in [
-            history(2, "create_b", other), history(2, "make_b", known), history(3, "create_c", known),
-        ] {
+        for refused in [history(2, "create_b", other), history(2, "make_b", known), history(3, "create_c", known)] {
             #expect(throws: MigrationFault.self) { try refused.pending() }
         }
     }

@@ -66,9 +66,7 @@ import Testing
                 "INSERT INTO \"Counted\" DEFAULT VALUES",
                 "INSERT INTO audit_events VALUES ('2026-02-01', 'x')", "SELECT what FROM audit_events",
                 "SELECT version FROM schema_migrations",
-            ] {
-                try await service.execute(SQL(unsafeSQL: allowed))
-            }
+            ] { try await service.execute(SQL(unsafeSQL: allowed)) }
             await expectRefusal(
                 "UPDATE audit_events SET what = 'y'", "DELETE FROM audit_events", "TRUNCATE audit_events",
                 "DELETE FROM audit_events_2026", "INSERT INTO audit_events_2026 VALUES ('2026-02-01', 'x')",
@@ -144,9 +142,7 @@ import Testing
                 "INSERT INTO console_staff (name, subject) VALUES ('ann', '1')", "SELECT FROM console_staff FOR UPDATE",
                 "DELETE FROM console_staff",
                 "UPDATE audit_head SET seal_number = 2", "SELECT type FROM audit_events", "SELECT mac FROM audit_seals",
-            ] {
-                try await service.execute(SQL(unsafeSQL: allowed))
-            }
+            ] { try await service.execute(SQL(unsafeSQL: allowed)) }
             let partitions = try await owner.query(
                 "SELECT relid::regclass::text FROM pg_partition_tree('audit_events') WHERE isleaf", as: String.self)
             #expect(partitions.count == 25)
@@ -249,9 +245,7 @@ import Testing
                 "CREATE TABLE year_one PARTITION OF years FOR VALUES IN (1)",
                 "CREATE TABLE notes (note text)", "CREATE TABLE year_two PARTITION OF years FOR VALUES IN (2)",
                 "GRANT SELECT, INSERT ON notes, year_two TO \"\(role)\"",
-            ] {
-                try await owner.execute(SQL(unsafeSQL: statement))
-            }
+            ] { try await owner.execute(SQL(unsafeSQL: statement)) }
             for _ in 1...2 {
                 await expectRefusal(
                     "SELECT email FROM accounts_backup", "DELETE FROM accounts_backup", "SELECT email FROM people",

@@ -40,8 +40,7 @@ import Testing
     @Test func `two fields are two ways`() {
         for fields in [["a:b", "a:b"], ["a:b", "a:c"], ["a:c", "a:b"]] {
             let failure = #expect(throws: OAuthFailure.self) {
-                try ClientAuthentication(
-                    authorizations: fields.map(Self.basic), clientID: nil, clientSecret: nil)
+                try ClientAuthentication(authorizations: fields.map(Self.basic), clientID: nil, clientSecret: nil)
             }
             guard case .invalidRequest = failure else {
                 Issue.record("\(String(describing: failure))")

@@ -33,9 +33,7 @@ extension RSAPrivateKey {
 /// One pair per test run: finding primes takes longer than all the tests that use them.
 let rsaKey = Result { try RSAPrivateKey(bits: 2048) }
 
-private struct Published<Vector: Decodable>: Decodable {
-    let vectors: [Vector]
-}
+private struct Published<Vector: Decodable>: Decodable { let vectors: [Vector] }
 
 /// The examples of an RFC, from a file of `Vectors`.
 func publishedVectors<Vector: Decodable>(_ file: String, as type: Vector.Type) throws -> [Vector] {

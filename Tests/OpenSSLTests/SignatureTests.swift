@@ -68,9 +68,7 @@ struct `Signatures` {
         for shape in [
             zero + zero, zero + s, r + zero, order + s, r + order, order + order, ones + ones, ones + s, r + ones,
             zero + order, order + zero,
-        ] {
-            #expect(!key.publicKey.verifies(shape, of: message))
-        }
+        ] { #expect(!key.publicKey.verifies(shape, of: message)) }
         #expect(key.publicKey.verifies(raw, of: message))
     }
 
@@ -97,9 +95,7 @@ struct `Signatures` {
     }
 
     @Test func `an empty message is a message`() throws {
-        for (key, signature) in try [
-            (rsaKey.get().publicKey, rsaKey.get().sign([])), try signedEmpty(),
-        ] {
+        for (key, signature) in try [(rsaKey.get().publicKey, rsaKey.get().sign([])), try signedEmpty()] {
             #expect(key.verifies(signature, of: []))
             #expect(!key.verifies(signature, of: [0]))
         }

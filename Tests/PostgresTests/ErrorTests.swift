@@ -127,9 +127,7 @@ import Testing
     }
 
     @Test func `a temporary failure is distinguished from a permanent one`() {
-        func error(_ code: PostgresError.Code) -> PostgresError {
-            PostgresError(code, operation: .query, location: "")
-        }
+        func error(_ code: PostgresError.Code) -> PostgresError { PostgresError(code, operation: .query, location: "") }
         for code: PostgresError.Code in [
             .connectionLost, .connectFailed, .acquireTimedOut, .writesHeld, .queueFull,
             .server(sqlState: "08006"),

@@ -3,9 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-private struct Refused: Error, Equatable {
-    let reason: String
-}
+private struct Refused: Error, Equatable { let reason: String }
 
 /// Runs a closure with a pool on a database with two rows in a table.
 private func withTable(

@@ -116,9 +116,7 @@ import Testing
         for (name, parties) in [
             ("w1", ["wide", "1"]), ("w1again", ["wide", "1"]), ("w2", ["wide", "2"]), ("w3", ["wide", "3"]),
             ("home", ["other", "9"]),
-        ] {
-            tasks.append(await Self.ask(limit, name, parties.map { Share(of: $0, 10) }, in: place))
-        }
+        ] { tasks.append(await Self.ask(limit, name, parties.map { Share(of: $0, 10) }, in: place)) }
         for name in ["w1", "home", "w2", "w3", "w1again"] { await place.leave(name) }
         #expect(place.order == ["w1", "home", "w2", "w3", "w1again"])
         for task in tasks { #expect(await task.value) }
@@ -133,9 +131,7 @@ import Testing
         let limit = FairLimit<String>(running: 1, waiting: 10)
         let place = Place()
         var tasks = [await Self.ask(limit, "1", Self.caller(), in: place)]
-        for name in ["kim1", "kim2"] {
-            tasks.append(await Self.ask(limit, name, Self.caller(in: "kim"), in: place))
-        }
+        for name in ["kim1", "kim2"] { tasks.append(await Self.ask(limit, name, Self.caller(in: "kim"), in: place)) }
         // Those without one keep coming.
         for (name, left, next) in [("2", "1", "kim1"), ("3", "kim1", "2"), ("4", "2", "3")] {
             tasks.append(await Self.ask(limit, name, Self.caller(), in: place))

@@ -50,9 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "0g", "g0", " 0", "0x", "００", "000"])
-    func `what is not hexadecimal is refused`(text: String) {
-        #expect(Hexadecimal.decode(text) == nil)
-    }
+    func `what is not hexadecimal is refused`(text: String) { #expect(Hexadecimal.decode(text) == nil) }
 
     @Test func `a UUIDv7 has its time, version and variant, whatever the random bits are`() {
         let uuid = UUIDv7(milliseconds: 0x017F_22E2_79B0, randomA: 0xCC3, randomB: 0x18C4_DC0C_0C07_398F)
@@ -69,9 +67,7 @@ import Testing
         for host in [
             "", "localhost.", "localhost.example", "127.0.0", "127.0.0.1.", "127.0.0.1.5", "127.0.0.1000",
             "127.256.0.1", "127..0.1", "127.0.0.x", "128.0.0.1", "1270.0.0.1", "::2", "[::1]", "１27.0.0.1",
-        ] {
-            #expect(!host.isLoopbackHost, "\(host)")
-        }
+        ] { #expect(!host.isLoopbackHost, "\(host)") }
     }
 
     @Test func `a text about a person is printed as a placeholder, and revealed up to its limit`() {

@@ -196,8 +196,7 @@ import Testing
         let page = String(decoding: scripted.body, as: UTF8.self)
         let script = try #require(page.firstMatch(of: /<script>(.*)<\/script>/)?.1)
         let digest = Data(SHA256.hash(Array(script.utf8))).base64EncodedString()
-        #expect(
-            scripted.headers.first("Content-Security-Policy")?.hasSuffix("; script-src 'sha256-\(digest)'") == true)
+        #expect(scripted.headers.first("Content-Security-Policy")?.hasSuffix("; script-src 'sha256-\(digest)'") == true)
         try await sandbox.control("reset", "{}")
         #expect(try await sandbox.control("apple/browser")["autoSubmit"]?.bool == false)
     }

@@ -69,9 +69,7 @@ import Testing
         }
         for audience in [
             "https://appleid.apple.com/", ["https://appleid.apple.com"], "http://127.0.0.1", nil,
-        ] as [TokenMint.Literal?] {
-            try await refusedClaim("aud is not Apple") { $0["aud"] = audience }
-        }
+        ] as [TokenMint.Literal?] { try await refusedClaim("aud is not Apple") { $0["aud"] = audience } }
         let now = try await client.now()
         try await refusedClaim("iat is missing or ahead") { $0["iat"] = .integer(now + 60) }
         try await refusedClaim("iat is missing or ahead") { $0["iat"] = nil }

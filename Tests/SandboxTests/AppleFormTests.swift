@@ -23,9 +23,7 @@ import Testing
     @Test(arguments: paths, try refused.get())
     func `another content type, a repeated parameter, and what is not percent-encoded, is refused`(
         _ path: String, _ row: [String]
-    ) async throws {
-        #expect(try await raw(path, type: row[0], body: row[1]) == row[2])
-    }
+    ) async throws { #expect(try await raw(path, type: row[0], body: row[1]) == row[2]) }
 
     @Test(arguments: paths) func `a parameter in the query is refused`(_ path: String) async throws {
         #expect(

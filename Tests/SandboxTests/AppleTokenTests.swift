@@ -103,8 +103,7 @@ import Testing
             .claimNames
         #expect(names.contains("org_id"))
         #expect(!names.contains("email"))
-        try await sandbox.addApplePerson(
-            "lee", #"{"managed":true,"email":"lee@school.example","emailVerified":false}"#)
+        try await sandbox.addApplePerson("lee", #"{"managed":true,"email":"lee@school.example","emailVerified":false}"#)
         let lee = try TokenParts(try await sandbox.authorizeApple("lee", clientID: "app").identityToken)
         #expect(lee.claims["email_verified"]?.bool == false)
     }
@@ -117,8 +116,7 @@ import Testing
     }
 
     @Test func `booleans become strings on request, all three of them`() async throws {
-        let credential = try await sandbox.authorizeApple(
-            "kim", clientID: "app", token: .init(booleansAsStrings: true))
+        let credential = try await sandbox.authorizeApple("kim", clientID: "app", token: .init(booleansAsStrings: true))
         let claims = try TokenParts(credential.identityToken).claims
         #expect(claims["email_verified"]?.string == "true")
         #expect(claims["is_private_email"]?.string == "false")

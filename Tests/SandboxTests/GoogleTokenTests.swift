@@ -18,8 +18,7 @@ import Testing
             "picture":"https://pictures.example/kim"}
             """
         try await sandbox.addGooglePerson("kim", kim)
-        let credential = try await sandbox.authorizeGoogle(
-            "kim", clientID: "web", authorizedParty: "ios", nonce: "n-1")
+        let credential = try await sandbox.authorizeGoogle("kim", clientID: "web", authorizedParty: "ios", nonce: "n-1")
         let token = try UnverifiedToken(Array(credential.idToken.utf8))
         let verified = try token.verified(by: try await sandbox.keySet(.google))
         let checked = try ClaimRules(issuers: ["https://accounts.google.com"], audiences: ["web"])

@@ -61,9 +61,7 @@ import Testing
     }
 
     @Test(arguments: [(Sandbox.Fault.reset, FetchError.Code.closed), (.hang, .cancelled)])
-    func `the code is not spent although no answer came`(
-        _ fault: Sandbox.Fault, _ seen: FetchError.Code
-    ) async throws {
+    func `the code is not spent although no answer came`(_ fault: Sandbox.Fault, _ seen: FetchError.Code) async throws {
         let code = try await client.code("kim")
         try await sandbox.fail("/apple/auth/token", fault, times: 1)
         let isHeld = { try await sandbox.history(path: "/apple/auth/token").contains { $0.fault != nil } }

@@ -83,9 +83,7 @@ import Testing
         for text in [
             "In the browser", "<strong>Failed.</strong> The access token is not a JWT", #"class="passed""#,
             "kim@gmail.com", "/app-flip?client_id=linking-client&amp;scope=profile&amp;state=", "Unlink",
-        ] {
-            #expect(page.contains(text), "\(text)")
-        }
+        ] { #expect(page.contains(text), "\(text)") }
         let report = String(decoding: try await sandbox.get("/control/google/linking/report").body, as: UTF8.self)
         for text in [page, report] {
             for secret in [LinkedService.secret, "eyJhbGciOiJub25lIn0", "refresh-1", "code-1"] {

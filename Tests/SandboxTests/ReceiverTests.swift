@@ -39,8 +39,7 @@ import Testing
         #expect(try await post(v1, id: "msg_other", to: sandbox) == 401)
         #expect(try await post(nil, to: sandbox) == 401)
         #expect(try await post(v1, time: "1614265331", to: sandbox) == 401)
-        _ = try await sandbox.control(
-            "receiver", #"{"secrets":["whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4="]}"#)
+        _ = try await sandbox.control("receiver", #"{"secrets":["whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4="]}"#)
         #expect(try await post(v1a, to: sandbox) == 204)
         #expect(try await post(v1, to: sandbox) == 401)
         _ = try await sandbox.control("clock/advance", #"{"seconds":301}"#)

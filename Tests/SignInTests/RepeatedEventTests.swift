@@ -165,9 +165,7 @@ private struct KnownPerson: TestFixture {
             ])
         try await fixture.service.refusals.flush()
         #expect(
-            Set(try await rows(of: "signed_out").suffix(2)) == [
-                "- 192.0.2.0/24 l2 9 A", "current 192.0.2.0/24 c2 9 A",
-            ])
+            Set(try await rows(of: "signed_out").suffix(2)) == ["- 192.0.2.0/24 l2 9 A", "current 192.0.2.0/24 c2 9 A"])
         #expect(try await fixture.count("sessions WHERE end_reason = 'signed_out'") == 22)
     }
 

@@ -74,9 +74,7 @@ extension Trait {
     /// A fixture for each test.
     package static func fixture<Fixture>(
         _ run: @escaping FixtureTrait<Fixture>.Run
-    ) -> Self where Self == FixtureTrait<Fixture> {
-        Self(isShared: false, run: run)
-    }
+    ) -> Self where Self == FixtureTrait<Fixture> { Self(isShared: false, run: run) }
 
     package static func fixture<Fixture>(_ type: Fixture.Type) -> Self where Self == FixtureTrait<Fixture> {
         fixture { try await Fixture.run($0) }
@@ -91,9 +89,7 @@ extension Trait {
     /// that has a fixture of the type for each test, which would come first.
     package static func sharedFixture<Fixture>(
         _ run: @escaping FixtureTrait<Fixture>.Run
-    ) -> Self where Self == FixtureTrait<Fixture> {
-        Self(isShared: true, run: run)
-    }
+    ) -> Self where Self == FixtureTrait<Fixture> { Self(isShared: true, run: run) }
 
     package static func sharedFixture<Fixture>(_ type: Fixture.Type) -> Self where Self == FixtureTrait<Fixture> {
         sharedFixture { try await Fixture.run($0) }

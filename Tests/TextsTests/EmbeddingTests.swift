@@ -11,9 +11,7 @@ import Testing
 
     private static func file(
         pages: String = #""greeting": "Hello {{name}}""#, rest: String = #", "errors": {}, "failures": {}, "mails": {}"#
-    ) -> String {
-        "{\"months\": \(months), \"pages\": {\(pages)}\(rest)}"
-    }
+    ) -> String { "{\"months\": \(months), \"pages\": {\(pages)}\(rest)}" }
 
     private func embed(_ files: [String: String]) async throws -> Embedding {
         try await Embedding.run("embed-texts", on: files)

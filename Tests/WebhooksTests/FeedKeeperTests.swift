@@ -58,8 +58,7 @@ import Testing
                 "SELECT relname::text FROM pg_class WHERE relname = \(day)", as: String.self)
             #expect(left.isEmpty)
             let kept = try #require(try await world.store.event(event.id, of: "crm"))
-            #expect(
-                try await world.store.replay(kept, to: "crm", types: nil, reason: "a test", by: world.call) == 1)
+            #expect(try await world.store.replay(kept, to: "crm", types: nil, reason: "a test", by: world.call) == 1)
             try await world.pushing {
                 while try await world.store.streams(of: "crm").count > 1 { try await pollingPause() }
             }

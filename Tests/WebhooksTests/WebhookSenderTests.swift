@@ -60,9 +60,7 @@ import Testing
             ("120", 120), ("0", 0), ("-5", -5), ("Thu, 01 Jan 2026 12:00:00 GMT", 43_200),
             ("Thursday, 01-Jan-26 00:01:00 GMT", 60), ("Thu Jan  1 00:00:01 2026", 1),
             ("Wed, 31 Dec 2025 23:59:00 GMT", -60), ("soon", 0), ("", 0), ("99999999999999999999", 0),
-        ] as [(String, Int64)] {
-            #expect(try await seconds(header) == expected, "\(header)")
-        }
+        ] as [(String, Int64)] { #expect(try await seconds(header) == expected, "\(header)") }
     }
 
     @Test(arguments: [

@@ -22,9 +22,7 @@ import Testing
         "\"kim\"@example.com", "Kim <kim@example.com>", "kim@[127.0.0.1]", "kim\u{200B}@example.com",
         "kim\u{A0}@example.com", "kim\u{FE0F}@example.com", "kim\u{34F}@example.com", "\u{3164}kim@example.com",
         "kim@exam\u{FE0F}ple.com", "kim@" + String(repeating: "a", count: 64) + ".com",
-    ]) func `what is not of the form local@domain is no address`(input: String) {
-        #expect(EmailAddress(input) == nil)
-    }
+    ]) func `what is not of the form local@domain is no address`(input: String) { #expect(EmailAddress(input) == nil) }
 
     @Test func `an address of a row may hold what isn't shown, and is normalised alike`() {
         for text in ["kim\u{FE0F}@example.com", "\u{3164}@example.com", "kim@example.com", "Kïm@example.com"] {

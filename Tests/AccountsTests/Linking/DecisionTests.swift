@@ -90,9 +90,7 @@ import Testing
 
     @Test func `an unverified, relay or missing address finds nobody`() throws {
         for policy in VerifiedEmailPolicy.allCases {
-            for identity in [
-                try identity(verified: false), try identity(relay: true), try identity(email: nil),
-            ] {
+            for identity in [try identity(verified: false), try identity(relay: true), try identity(email: nil)] {
                 let decision = Linking.decide(identity, holder: holder(), policy: policy)
                 #expect(decision == .linkRequired([.create, .bind], showing: .nothing))
             }

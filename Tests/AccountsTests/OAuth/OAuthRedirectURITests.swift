@@ -17,9 +17,7 @@ import Testing
         "https://home.example.com/linked?code=1", "https://home.example.com/linked?state=1",
         "https://home.example.com/linked?error=1", "https://home.example.com/lin ked", "https://home.example.com/\n",
     ])
-    func `nothing else can`(text: String) {
-        #expect(OAuthRedirectURI(registering: text) == nil)
-    }
+    func `nothing else can`(text: String) { #expect(OAuthRedirectURI(registering: text) == nil) }
 
     @Test func `Google has twelve addresses for App Flip, two of them in production`() throws {
         #expect(Set(GoogleLinking.allFlipURIs).count == 12)
@@ -51,7 +49,5 @@ import Testing
         (String(repeating: "a", count: 65), false), ("", false), ("a b", false), ("a\"b", false), ("a\\b", false),
         ("ä", false), ("a\n", false),
     ])
-    func `a scope is a token of the RFC`(text: String, isScope: Bool) {
-        #expect((OAuthScope(text) != nil) == isScope)
-    }
+    func `a scope is a token of the RFC`(text: String, isScope: Bool) { #expect((OAuthScope(text) != nil) == isScope) }
 }

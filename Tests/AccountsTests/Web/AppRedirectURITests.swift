@@ -25,9 +25,7 @@ private let compared = Result { try DataFile("compared-uris.tsv").rows }
             "", "https://lamp.example.com/\u{7F}", "https://lamp.example.com/\r\nLocation:",
             "https://lamp.example.com/" + String(repeating: "a", count: 1_024),
         ])
-    func `nothing else is`(text: String) {
-        #expect(AppRedirectURI(registering: text) == nil)
-    }
+    func `nothing else is`(text: String) { #expect(AppRedirectURI(registering: text) == nil) }
 
     @Test(arguments: try compared.get())
     func `a request's URI is compared by its bytes, a loopback one's port aside`(row: [String]) throws {

@@ -64,9 +64,7 @@ struct AppFlipLinkTests {
         "https://link.acme.example:8443/google/flip", "https://me@link.acme.example/google/flip",
         "https://link.acme.example.evil.test/google/flip", "acme://link.acme.example/google/flip",
     ])
-    func `another link is ignored`(base: String) {
-        #expect(Self.read(Self.link(base: base)) == .ignore)
-    }
+    func `another link is ignored`(base: String) { #expect(Self.read(Self.link(base: base)) == .ignore) }
 
     @Test func `all twelve redirect URIs are known, two of them are open by default`() throws {
         #expect(AppFlipConfiguration.googleRedirectURIs.count == 12)
@@ -147,9 +145,7 @@ struct AppFlipLinkTests {
         #expect(Self.read(link) == .reject(returnTo: Self.url(answer)))
     }
 
-    @Test func `a link without a query is ignored`() {
-        #expect(Self.read(Self.configuration.link) == .ignore)
-    }
+    @Test func `a link without a query is ignored`() { #expect(Self.read(Self.configuration.link) == .ignore) }
 
     @Test func `success carries code and state with unreserved characters alone`() throws {
         let request = try Self.request()

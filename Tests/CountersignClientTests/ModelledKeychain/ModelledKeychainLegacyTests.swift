@@ -51,8 +51,7 @@ import Testing
         let old = item("old", .fileBased)
         let new = item("new", .dataProtection(accessGroup: nil))
         try old.save(Data(persistence.utf8))
-        let migrator = SessionMigrator(
-            sources: [GTMOAuth2Source.google(store: old, clientID: "old")], destination: new)
+        let migrator = SessionMigrator(sources: [GTMOAuth2Source.google(store: old, clientID: "old")], destination: new)
         #expect(try migrator.migrate() == .migrated(from: "GTMOAuth2"))
         #expect(keychain.calls.last == .delete)
         #expect(try old.load() == nil)
@@ -64,8 +63,7 @@ import Testing
         let old = item("old", .fileBased)
         let new = item("new", .dataProtection(accessGroup: "OTHERTEAM1.com.example.other"))
         try old.save(Data(persistence.utf8))
-        let migrator = SessionMigrator(
-            sources: [GTMOAuth2Source.google(store: old, clientID: "old")], destination: new)
+        let migrator = SessionMigrator(sources: [GTMOAuth2Source.google(store: old, clientID: "old")], destination: new)
         #expect(throws: SessionError.self) { try migrator.migrate() }
         #expect(try old.load() == Data(persistence.utf8))
     }

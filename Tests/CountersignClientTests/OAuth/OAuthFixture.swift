@@ -69,9 +69,7 @@ enum OAuthFixture {
         try StoredOAuthSession.read(try store.load())
     }
 
-    static func document(
-        _ tokens: OAuthTokens, clientID: String = "app", needsRefresh: Bool? = nil
-    ) throws -> Data {
+    static func document(_ tokens: OAuthTokens, clientID: String = "app", needsRefresh: Bool? = nil) throws -> Data {
         try StoredForm.write(
             StoredOAuthSession(
                 configuration: configuration, clientID: clientID, clientSecret: nil, tokens: tokens,

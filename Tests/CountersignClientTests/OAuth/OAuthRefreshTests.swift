@@ -130,9 +130,7 @@ struct OAuthRefreshTests {
         let store = FaultyStore()
         let session = server.oauthSession(before, store: store, configuration: Self.configuration)
         try await session.save()
-        await #expect(throws: SessionError.transient(retryAfter: nil)) {
-            try await session.authorize(OAuthFixture.api)
-        }
+        await #expect(throws: SessionError.transient(retryAfter: nil)) { try await session.authorize(OAuthFixture.api) }
         var after = before
         after.refreshToken = Fixture.refresh(2)
         #expect(await session.tokens == after)
@@ -148,9 +146,7 @@ struct OAuthRefreshTests {
         let store = FaultyStore()
         let session = server.oauthSession(OAuthFixture.tokens(lifetime: -1), store: store)
         try await session.save()
-        await #expect(throws: SessionError.transient(retryAfter: nil)) {
-            try await session.authorize(OAuthFixture.api)
-        }
+        await #expect(throws: SessionError.transient(retryAfter: nil)) { try await session.authorize(OAuthFixture.api) }
         #expect(try OAuthFixture.stored(store)?.tokens.refreshToken == Fixture.refresh(2))
         _ = try await session.authorize(OAuthFixture.api)
         #expect(server.requests.map { Self.form($0)[1] }.last == "refresh_token=\(Fixture.refresh(2))")

@@ -33,9 +33,7 @@ extension Data {
         (Data(repeating: 0x61, count: 119), "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb"),
         (Data(repeating: 0x61, count: 120), "2f3d335432c70b580af0e8e1b3674a7c020d683aa5f73aaaedfdc55af904c21c"),
         (Data(repeating: 0x61, count: 10_000), "27dd1f61b867b6a0f6e9d8a41c43231de52107e53ae424de8f847b821db4b711"),
-    ]) func `the published hashes come out`(_ bytes: Data, _ hash: String) {
-        #expect(sha256(bytes).hex == hash)
-    }
+    ]) func `the published hashes come out`(_ bytes: Data, _ hash: String) { #expect(sha256(bytes).hex == hash) }
 
     private static let key = Data(hex: "808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f")
     private static let nonce = Data(hex: "070000004041424344454647")

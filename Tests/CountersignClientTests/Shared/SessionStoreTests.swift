@@ -134,9 +134,7 @@ import Testing
                     return try store.load()
                 }
             }
-            for try await document in group {
-                #expect(document?.count == 10_000 && Set(document ?? Data()).count == 1)
-            }
+            for try await document in group { #expect(document?.count == 10_000 && Set(document ?? Data()).count == 1) }
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["session"])
     }
@@ -156,9 +154,7 @@ import Testing
         for other in [
             try FileSessionStore(file: file, key: Self.key, purpose: "other"),
             try FileSessionStore(file: file, key: Data(Self.key.reversed())),
-        ] {
-            #expect(throws: SessionError.self) { try other.load() }
-        }
+        ] { #expect(throws: SessionError.self) { try other.load() } }
         try FileSessionStore(file: file).save(secret)
         #expect(throws: SessionError.self) { try store.load() }
         #expect(try Data(contentsOf: file) == secret)

@@ -57,9 +57,7 @@ import Testing
 
     @Test func `bind by session needs one, and opens another`() async throws {
         let server = try ScriptedServer { _ in .json(200, Fixture.signedIn(2)) }
-        await #expect(throws: SessionError.noSession) {
-            try await server.client().bind(Self.ticket(), proof: .session)
-        }
+        await #expect(throws: SessionError.noSession) { try await server.client().bind(Self.ticket(), proof: .session) }
         #expect(server.requests.isEmpty)
         let store = FaultyStore(Fixture.document())
         _ = try await server.client(store).bind(Self.ticket(), proof: .session)

@@ -112,9 +112,7 @@ import Testing
     ]
 
     @Test(arguments: transient.indices)
-    func `a transient failure hands out the old token while it is unexpired, and then none`(
-        _ index: Int
-    ) async throws {
+    func `a transient failure hands out the old token while it is unexpired, and then none`(_ index: Int) async throws {
         let reply = Self.transient[index]
         let server = try ScriptedServer { _ in reply }
         let clock = TestClock()

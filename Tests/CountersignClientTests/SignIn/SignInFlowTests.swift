@@ -51,9 +51,7 @@ import Testing
             ([.bound(.conflict(maskedEmail: "k")), .replace], .replacing(ticket, maskedEmail: "k")),
             ([.bound(.conflict(maskedEmail: "k")), .replace, .bound(.signedIn(account))], .signedIn(account)),
             ([.bound(.conflict(maskedEmail: "k")), .abandon], .abandoned), ([.abandon], .abandoned),
-        ] {
-            #expect(flow(events, from: binding).step == step)
-        }
+        ] { #expect(flow(events, from: binding).step == step) }
     }
 
     @Test func `a failure leads back to where the person can choose`() {
@@ -87,9 +85,7 @@ import Testing
     ) {
         let choosing: [SignInFlow.Event] = [.begin, .signIn(.linkRequired(ticket))]
         let conflict: [SignInFlow.Event] = [.bind, .bound(.conflict(maskedEmail: nil)), .replace]
-        let calls: [[SignInFlow.Event]] = [
-            [.create], [.bind], conflict, [.begin, .signIn(.signedIn(account)), .bind],
-        ]
+        let calls: [[SignInFlow.Event]] = [[.create], [.bind], conflict, [.begin, .signIn(.signedIn(account)), .bind]]
         for events in calls {
             let failed = flow(choosing + events + [.failed(error)])
             #expect(failed.step == .idle && failed.ticket == nil)

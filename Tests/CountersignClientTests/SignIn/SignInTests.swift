@@ -281,9 +281,7 @@ import Testing
         for error in [
             SessionError.transient(retryAfter: nil), .transient(retryAfter: nil),
             .refused(code: "invalid_request", status: 400),
-        ] {
-            await #expect(throws: error) { try await client.requestSignInCode(to: "a@x.example") }
-        }
+        ] { await #expect(throws: error) { try await client.requestSignInCode(to: "a@x.example") } }
     }
 
     @Test func `a sign-in that is given up stores nothing`() async throws {

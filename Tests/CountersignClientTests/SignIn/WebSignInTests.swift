@@ -191,9 +191,7 @@ import Testing
             (.closed(isExplained: true), true, unsupported), (.closed(isExplained: true), false, .cancelled),
             (.noWindow, false, .refused(code: "invalid_window", status: 0)),
             (.failed, true, .transient(retryAfter: nil)),
-        ] {
-            #expect(end.error(isHTTPS: isHTTPS) == error, "\(end)")
-        }
+        ] { #expect(end.error(isHTTPS: isHTTPS) == error, "\(end)") }
         for code in ["unsupported_callback", "invalid_window"] {
             #expect(SessionError.refused(code: code, status: 0).description(in: ["en"]).contains("set up"))
         }

@@ -31,9 +31,7 @@ import Testing
     @Test func `who has one sets a forgotten password, which is not the address`() async throws {
         _ = try await kim()
         let code = try await fixture.code(.resetPassword, for: Self.address)
-        try await expectFailure("weakPassword") {
-            try await fixture.reset(Self.address, code: code, to: Self.address)
-        }
+        try await expectFailure("weakPassword") { try await fixture.reset(Self.address, code: code, to: Self.address) }
         try await fixture.reset(Self.address, code: code)
         _ = try await fixture.signIn(Self.address, password: "another long password")
     }
@@ -44,17 +42,14 @@ import Testing
         let proof = try await fixture.mailedProof(of: Self.address, for: byCode)
         #expect(try await fixture.bind(byCode, proof).account.id == kim.account.id)
         let byPassword = try await fixture.ticket(.apple("2"))
-        let bound = try await fixture.bind(
-            byPassword, .password(email: Self.address, password: SignInFixture.password))
+        let bound = try await fixture.bind(byPassword, .password(email: Self.address, password: SignInFixture.password))
         #expect(bound.account.id == kim.account.id)
     }
 
     @Test func `a wrong password is in the story of the account, and no other address finds it`() async throws {
         let kim = try await kim()
         for address in [Self.address, "kim@example.com"] {
-            try await expectFailure("invalidCredentials") {
-                try await fixture.signIn(address, password: "a wrong one")
-            }
+            try await expectFailure("invalidCredentials") { try await fixture.signIn(address, password: "a wrong one") }
         }
         try await expectFailure("invalidCredentials") { try await fixture.signIn("kim@example.com") }
         try await fixture.service.refusals.flush()

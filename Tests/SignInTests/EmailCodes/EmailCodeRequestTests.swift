@@ -47,9 +47,7 @@ import Testing
     }
 
     @Test func `an address that is none is refused`() async throws {
-        for email in [
-            "", "kim", "kim@", "@example.com", "kim@example.com\r\nBcc: ada@example.com", "a b@example.com",
-        ] {
+        for email in ["", "kim", "kim@", "@example.com", "kim@example.com\r\nBcc: ada@example.com", "a b@example.com"] {
             try await expectFailure("malformedEmail") { try await fixture.mailCode(.signIn, to: email) }
         }
         #expect(try await fixture.count("outbox") == 0)
@@ -60,9 +58,7 @@ import Testing
         async throws
     {
         let wait = SignInFailure.rateLimited(.mailPerAddress, retryAfter: 600)
-        func ticket(_ number: Int) async throws -> LinkRequired {
-            try await fixture.ticket(.google("\(number)"))
-        }
+        func ticket(_ number: Int) async throws -> LinkRequired { try await fixture.ticket(.google("\(number)")) }
         try await fixture.forgetMails()
         try await fixture.mailCode(.signIn, to: "kim@example.com")
         try await fixture.mailCode(.resetPassword, to: "KIM@example.com")

@@ -149,9 +149,7 @@ import Testing
     @Test func `whether mail arrives is noted with the identity, and ends nothing`() async throws {
         let apple = try await fixture.account(.apple)
         #expect(try await fixture.identity(apple)?.isEmailDeliverable == nil)
-        for (type, isDeliverable) in [
-            ("email-disabled", false), ("email-enabled", true), ("email-disabled", false),
-        ] {
+        for (type, isDeliverable) in [("email-disabled", false), ("email-enabled", true), ("email-disabled", false)] {
             fixture.advance(by: 5)
             try await fixture.deliver(.apple, fixture.apple(type, id: "e\(fixture.clock.now().seconds)"))
             #expect(try await fixture.identity(apple)?.isEmailDeliverable == isDeliverable)

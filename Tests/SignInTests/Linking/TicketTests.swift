@@ -42,9 +42,7 @@ import Testing
 
     @Test func `an invented ticket is as good as an expired one`() async throws {
         let hashed = fixture.passwordHasher.finished
-        for text in [
-            "", "unknown", String(repeating: "A", count: 43), String(repeating: "A", count: 44), "A\u{E9}",
-        ] {
+        for text in ["", "unknown", String(repeating: "A", count: 43), String(repeating: "A", count: 44), "A\u{E9}"] {
             try await expectFailure("linkTicketExpired") {
                 try await fixture.service.tickets.create(linkTicket: text, name: .ofProvider, by: fixture.call)
             }

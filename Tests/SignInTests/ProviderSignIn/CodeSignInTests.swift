@@ -56,9 +56,7 @@ import Testing
 
         #expect(try await fixture.tokenRequests(of: native).map { $0.field("redirect_uri") } == [nil])
         #expect(
-            try await fixture.tokenRequests(of: web).map { $0.field("redirect_uri") } == [
-                LifeCycleFixture.redirectURI
-            ])
+            try await fixture.tokenRequests(of: web).map { $0.field("redirect_uri") } == [LifeCycleFixture.redirectURI])
         #expect(try await fixture.tokenRequests(of: google).map { $0.field("redirect_uri") } == [""])
         #expect(try await fixture.count("provider_grants") == 3)
     }

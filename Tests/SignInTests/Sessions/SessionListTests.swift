@@ -48,8 +48,7 @@ import Testing
         let third = try await open()
         #expect(try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).count == 3)
         fixture.clock.advance(by: 1)
-        try await fixture.service.sessions.end(
-            third.session.id, in: try await fixture.opened(second), by: fixture.call)
+        try await fixture.service.sessions.end(third.session.id, in: try await fixture.opened(second), by: fixture.call)
         #expect(
             try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).map(\.id) == [
                 second.session.id

@@ -31,8 +31,7 @@ import Testing
     @Test func `an ended session is kept for seven days, an expired one as long after its end`() async throws {
         _ = try await fixture.signUp(.apple("a-1"))
         let signedOut = try await fixture.session(.apple("a-1")).session
-        try await fixture.service.sessions.end(
-            signedOut.id, in: try await fixture.opened(signedOut), by: fixture.call)
+        try await fixture.service.sessions.end(signedOut.id, in: try await fixture.opened(signedOut), by: fixture.call)
         let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         func left() async throws -> Int64 {
             _ = try await sweeper.sweep()

@@ -38,9 +38,7 @@ import Testing
         for other in [
             Self.reference(flow, posting: "another form", in: fixture), fixture.reference(flow),
             FlowReference(id: flow.id, browser: try .fresh(), form: form.form),
-        ] {
-            try await expectFailure("webFlowExpired") { try await Self.signIn(other, in: fixture) }
-        }
+        ] { try await expectFailure("webFlowExpired") { try await Self.signIn(other, in: fixture) } }
         try await fixture.base.advance(by: 59)
         let code = try await Self.signIn(form, in: fixture).code
         #expect(try await fixture.base.tables(holding: code) == [])
@@ -123,9 +121,7 @@ import Testing
         for other in [
             Self.reference(flow, posting: "another form", in: fixture), fixture.reference(flow),
             FlowReference(id: flow.id, browser: try .fresh(), form: form.form),
-        ] {
-            try await expectFailure("webFlowExpired") { try await Self.signIn(other, in: fixture) }
-        }
+        ] { try await expectFailure("webFlowExpired") { try await Self.signIn(other, in: fixture) } }
         #expect(try await fixture.count("web_sessions") == 1)
         try await fixture.web.sessions.end(cookie, by: fixture.call)
         try await expectFailure("webFlowExpired") { try await Self.signIn(form, in: fixture) }
@@ -168,13 +164,10 @@ import Testing
             let network: Network = "192.0.2.0/24"
             let answer = try await Self.signIn(form, in: fixture, from: network).appReturn
             // The right one is not counted.
-            for _ in 0..<3 {
-                #expect(try await Self.signIn(form, in: fixture, from: network).appReturn == answer)
-            }
+            for _ in 0..<3 { #expect(try await Self.signIn(form, in: fixture, from: network).appReturn == answer) }
             for guess in ["a", "b"] {
                 try await expectFailure("webFlowExpired") {
-                    try await Self.signIn(
-                        Self.reference(flow, posting: guess, in: fixture), in: fixture, from: network)
+                    try await Self.signIn(Self.reference(flow, posting: guess, in: fixture), in: fixture, from: network)
                 }
             }
             try await expectFailure("rateLimited") { try await Self.signIn(form, in: fixture, from: network) }

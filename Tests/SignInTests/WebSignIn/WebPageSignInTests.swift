@@ -146,9 +146,7 @@ import Testing
         let seen = try await fixture.page(flow)
         #expect(seen.languages == ["fr"] && seen.providers == [.apple, .google])
         #expect(seen.formActionSources.last == "com.example.lamp:")
-        guard case .app("Lamp", .privateScheme("com.example.lamp")) = seen.kind else {
-            return #expect(Bool(false))
-        }
+        guard case .app("Lamp", .privateScheme("com.example.lamp")) = seen.kind else { return #expect(Bool(false)) }
         let step = try await fixture.cancel(flow)
         #expect(try step.error == "access_denied")
         try await expectFailure("webFlowExpired") { try await fixture.cancel(flow) }

@@ -145,8 +145,7 @@ import Testing
         let code = try await fixture.mailedCode(.register, to: "kim@example.com")
         let step = try await afterFault {
             #expect(try await fixture.count("accounts") == 0)
-            return try await fixture.web.confirmRegistration(
-                code: code, in: fixture.reference(flow), by: fixture.call)
+            return try await fixture.web.confirmRegistration(code: code, in: fixture.reference(flow), by: fixture.call)
         }
         if isOfApp {
             let signedIn = try await fixture.exchange(try step.code).session
@@ -162,8 +161,7 @@ import Testing
     @Test func `where the flow can't go on the password stays, and the code is good still`() async throws {
         let account = try await fixture.register("kim@example.com")
         let flow = try await fixture.openAccountFlow()
-        try await fixture.web.mailResetCode(
-            to: "kim@example.com", in: fixture.reference(flow), by: fixture.call)
+        try await fixture.web.mailResetCode(to: "kim@example.com", in: fixture.reference(flow), by: fixture.call)
         let code = try await fixture.mailedCode(.resetPassword, to: "kim@example.com")
         let step = try await afterFault {
             // Of before.

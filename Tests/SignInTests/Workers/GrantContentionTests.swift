@@ -65,9 +65,7 @@ struct GrantContentionTests {
                 let ticket = shared[number % 6]
                 switch number % 3 {
                 case 0:
-                    return {
-                        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
-                    }
+                    return { try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call) }
                 case 1: return { _ = try await fixture.sweeper.sweep() }
                 default:
                     return {

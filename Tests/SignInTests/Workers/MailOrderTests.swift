@@ -71,9 +71,7 @@ import Testing
 
     /// How many of two hundred codes that were asked for within a second go before one that is asked for then.
     private func codes(before other: Caller, of flood: (Int) -> Caller) async throws -> Int? {
-        for number in 1...200 {
-            try await fixture.issue(.signIn, to: "kim-\(number)@example.com", from: flood(number))
-        }
+        for number in 1...200 { try await fixture.issue(.signIn, to: "kim-\(number)@example.com", from: flood(number)) }
         fixture.clock.advance(by: 1)
         try await fixture.issue(.signIn, to: "ada@example.com", from: other)
         let sent = try await claimAll()

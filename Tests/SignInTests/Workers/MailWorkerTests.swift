@@ -312,8 +312,7 @@ import Testing
         #expect(backlog.oldest == start)
         #expect(try await fixture.storage.revocations.backlog().pending == 1)
         // Each claims its own.
-        let revocations = try await fixture.storage.revocations.claim(
-            at: .apple, by: .at(start), lease: 30, limit: 8)
+        let revocations = try await fixture.storage.revocations.claim(at: .apple, by: .at(start), lease: 30, limit: 8)
         #expect(revocations.work.count == 1)
         for revocation in revocations.work {
             try await fixture.storage.revocations.release(revocation, error: "http_503")

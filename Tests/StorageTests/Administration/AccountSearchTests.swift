@@ -51,10 +51,7 @@ extension AccountCrowd: TestFixture {
             ("part of a name", { $0.name = DisplayName("Kim 1") }, [1]),
             ("subject", { $0.subject = ProviderSubject("subject-31") }, [31]),
             ("part of a subject", { $0.subject = ProviderSubject("subject-") }, []),
-            (
-                "subject at its provider",
-                { ($0.subject, $0.provider) = (ProviderSubject("subject-31"), .google) }, [31]
-            ),
+            ("subject at its provider", { ($0.subject, $0.provider) = (ProviderSubject("subject-31"), .google) }, [31]),
             ("subject at the other", { ($0.subject, $0.provider) = (ProviderSubject("subject-31"), .apple) }, []),
             ("subject, other status", { ($0.subject, $0.status) = (ProviderSubject("subject-31"), .disabled) }, []),
             ("prefix", { $0.emailPrefix = EmailPrefix("user1@") }, [1]),

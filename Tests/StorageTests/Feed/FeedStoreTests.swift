@@ -23,9 +23,7 @@ import Testing
             change.announce(.accountEnabled(by: .admin), of: id)
         }
         #expect(
-            try await world.story(of: id) == [
-                #"account.disabled {"by":"admin"}"#, #"account.enabled {"by":"admin"}"#,
-            ])
+            try await world.story(of: id) == [#"account.disabled {"by":"admin"}"#, #"account.enabled {"by":"admin"}"#])
     }
 
     @Test

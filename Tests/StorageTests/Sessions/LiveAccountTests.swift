@@ -32,9 +32,7 @@ import Testing
             // From 64 on there is none, and some come twice.
             let numbers = Array(0..<70) + [7, 8, 9, 10]
             try await concurrently(numbers) { number in
-                func find() async throws -> LiveAccount? {
-                    try await accounts.find(crowd.id(number), by: .at(now))
-                }
+                func find() async throws -> LiveAccount? { try await accounts.find(crowd.id(number), by: .at(now)) }
                 switch number {
                 case 10: await #expect(throws: PostgresError.self) { try await find() }
                 case 9, 64...: #expect(try await find() == nil, "\(number)")

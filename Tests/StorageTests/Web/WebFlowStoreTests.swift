@@ -180,9 +180,7 @@ struct WebFlowWorld: TestFixture {
         let code = EmailCode(
             id: EmailCodeID(now: now), keyID: "k1", email: address, purpose: .signIn, expiresAt: WebFlowWorld.time(600))
         _ = try await world.coded(3, for: .emailCode(code, at: now))
-        guard case .spent(_, .emailCode(code, at: now)) = try await world.spend(3) else {
-            return #expect(Bool(false))
-        }
+        guard case .spent(_, .emailCode(code, at: now)) = try await world.spend(3) else { return #expect(Bool(false)) }
     }
 
     @Test func `a person whom nobody asked for is forgotten, one that can't be read later`() async throws {

@@ -302,9 +302,7 @@ import Texts
             ? ("bind", #"name="email" value="mira.novak@example.com""#)
             : ("create", #"name="displayName" value="Mira Novak""#)
         #expect(!html.contains("with=\(way)"))
-        let forms = html.components(separatedBy: "<form ").dropFirst().map {
-            $0.components(separatedBy: "</form>")[0]
-        }
+        let forms = html.components(separatedBy: "<form ").dropFirst().map { $0.components(separatedBy: "</form>")[0] }
         let form = try #require(forms.first { $0.contains(#"name="to" value="\#(way)""#) }, "\(html)")
         #expect(form.contains(#"<input type="hidden" \#(kept)>"#), "\(form)")
         // The first button is that of the Enter key.

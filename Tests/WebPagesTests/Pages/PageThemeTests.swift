@@ -37,9 +37,7 @@ import Texts
         }
     }
 
-    @Test func `the pages' own colours are readable in light and dark`() throws {
-        try expectReadable(nil)
-    }
+    @Test func `the pages' own colours are readable in light and dark`() throws { try expectReadable(nil) }
 
     @Test func `any colour of an operator stays readable in light and dark`() throws {
         for hex in ["#000000", "#ffffff", "#767676", "#777777", "#ff0000", "#00ff00", "#0000ff", "#ffff00", "#7f7f7f"] {
@@ -69,9 +67,7 @@ import Texts
     }
 
     @Test(arguments: ["", "#fff", "0000000", "#00000g", "#0000000", "#0000 0", "red", "#ééé"])
-    func `a colour is nothing but #rrggbb`(_ text: String) {
-        #expect(RGBColor(hex: text) == nil)
-    }
+    func `a colour is nothing but #rrggbb`(_ text: String) { #expect(RGBColor(hex: text) == nil) }
 
     @Test func `the style sheet loads nothing, and follows the reader's settings`() throws {
         for theme in [PageTheme.plain, .operated] {
@@ -79,9 +75,7 @@ import Texts
             let css = String(decoding: asset.bytes, as: UTF8.self)
             #expect(asset.mediaType == "text/css; charset=utf-8" && asset.bytes.count < 12 * 1024)
             #expect(!css.contains("url(") && !css.contains("@import") && !css.contains("!important"))
-            for query in [
-                "prefers-color-scheme:dark", "prefers-reduced-motion", "forced-colors", "prefers-contrast",
-            ] {
+            for query in ["prefers-color-scheme:dark", "prefers-reduced-motion", "forced-colors", "prefers-contrast"] {
                 #expect(css.contains(query), "\(query)")
             }
             // Every side is a logical one, so that `dir=rtl` mirrors the page.

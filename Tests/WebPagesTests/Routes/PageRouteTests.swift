@@ -228,9 +228,7 @@ import Testing
             #expect(page.response.headers.first("Set-Cookie") == nil)
         }
         #expect(try await browser.get("/web/callback/apple").status == 405)
-        for query in [
-            "", "?state=&code=a", "?state=\(state)&state=\(state)", "?state=\(state)&code=a",
-        ] {
+        for query in ["", "?state=&code=a", "?state=\(state)&state=\(state)", "?state=\(state)&code=a"] {
             let page = try await browser.get("/web/callback/google" + query)
             #expect(page.status == 400, "\(query)")
             #expect(page.location == nil)

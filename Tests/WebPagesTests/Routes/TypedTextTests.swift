@@ -64,8 +64,7 @@ import Testing
             ("register", "/web/register", [("password", typed)]),
             ("forgot", "/web/forgot", [("code", "123456"), ("newPassword", typed)]),
         ] {
-            let page = try await browser.submit(
-                chooser, "/web/password", [email, ("password", ""), ("to", screen)])
+            let page = try await browser.submit(chooser, "/web/password", [email, ("password", ""), ("to", screen)])
             let weak = try await browser.submit(page, path, [email] + fields)
             #expect(weak.status == 400 && weak.text.contains(#"autocomplete="new-password""#), "\(weak.text)")
         }

@@ -1,12 +1,13 @@
 """Kotlin: the blocks of all pages are one module, each a file of it, with the declarations that they use of Android and of
-Google's libraries (Tests/Snippets/kotlin). The compiler is that of the Kotlin kernel for Jupyter, which has kotlinx.coroutines
-too; it takes a while, so the same text is compiled once."""
+Google's libraries (Tests/Snippets/kotlin), where Calls.kt is a program that uses them and is run. The compiler is that of the
+Kotlin kernel for Jupyter, which has kotlinx.coroutines too; it takes a while, so the same text is compiled once."""
 import hashlib
 import os
 import shutil
 import subprocess
 import sysconfig
 
+from . import calls
 from .blocks import ROOT
 
 STUBS = ROOT / "Tests/Snippets/kotlin"
@@ -16,7 +17,8 @@ FOLDER = ROOT / ".local/snippets/kotlin"
 def check(blocks):
     stubs = sorted(STUBS.glob("*.kt"))
     # The compiler is of the test environment's requirements.
-    texts = [(ROOT / "Tests/requirements.txt").read_text(), *(f"{block}{block.text}" for block in blocks), *(stub.read_text() for stub in stubs)]
+    needed = [ROOT / "Tests/requirements.txt", ROOT / "Scripts/snippets/calls.py", *stubs]
+    texts = [*(file.read_text() for file in needed), *(f"{block}{block.text}" for block in blocks)]
     digest = hashlib.sha256("\0".join(texts).encode())
     passed = FOLDER / digest.hexdigest()
     if passed.exists():
@@ -36,8 +38,10 @@ def check(blocks):
          "-d", FOLDER / "classes", *stubs, *files],
         text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode == 0:
-        passed.touch()
-        return []
+        faults = calls.faults("docs/getting-started/calling.md", ["java", "-cp", f"{FOLDER / 'classes'}:{classes}", "CallsKt"])
+        if not faults:
+            passed.touch()
+        return faults
     faults = [line for line in result.stdout.splitlines() if ": error:" in line] or [result.stdout]
     return [mapped(fault, lines) for fault in faults]
 

@@ -1,4 +1,4 @@
-// Declarations of Android's that the documents use; nothing of them runs.
+// Declarations of Android's that the documents use; nothing of them runs but org.json.
 @file:Suppress("UNUSED_PARAMETER", "unused")
 
 package android.app

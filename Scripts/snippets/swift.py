@@ -16,6 +16,9 @@ FOLDER = ROOT / ".local/snippets/swift"
 DECLARATION = re.compile(
     r"(?:\s|$|//|import |@|\}|(?:public |private |package )?(?:final )?(?:struct|enum|class|actor|protocol|extension|func) )")
 
+# The system calls it on a queue of its own: a literal that inherits the main actor's isolation traps there. No type says so.
+ISOLATED_COMPLETION = re.compile(r"ASWebAuthenticationSession\([^{]*\{(?! *@Sendable\b)")
+
 
 def check(blocks):
     if not (STUBS / "CountersignClient.swiftmodule").exists():
@@ -27,7 +30,9 @@ def check(blocks):
             pages.setdefault(("manifest", block.line, block.page), []).append(block)
         else:
             pages.setdefault(("page", 0, block.page), []).append(block)
-    faults = []
+    faults = [
+        f"{block}: the completion handler of an ASWebAuthenticationSession begins with @Sendable"
+        for block in blocks if ISOLATED_COMPLETION.search(block.text)]
     for (kind, line, page), found in pages.items():
         folder = FOLDER / f"{page_name(page)}_{line or 'page'}"
         folder.mkdir(parents=True)

@@ -1,10 +1,12 @@
 """Swift: each page is a module of its own. A block of declarations is a file of it, one of statements the body of a function;
-Tests/Snippets/swift/PAGE.swift has what the page leaves to the app. A block about a manifest is a manifest."""
+Tests/Snippets/swift/PAGE.swift has what the page leaves to the app. A block about a manifest is a manifest. Calls.swift there is a
+program that uses blocks of a page, and is run."""
 import pathlib
 import re
 import shutil
 import subprocess
 
+from . import calls
 from .blocks import ROOT, page_name
 
 STUBS = ROOT / ".local/apple-stubs"
@@ -12,6 +14,7 @@ STUBS = ROOT / ".local/apple-stubs"
 SERVICE = ROOT / ".build/debug/Modules"
 PRELUDES = ROOT / "Tests/Snippets/swift"
 FOLDER = ROOT / ".local/snippets/swift"
+CALLING = "docs/getting-started/calling.md"
 # What may stand at the begin of a line of a file that declares.
 DECLARATION = re.compile(
     r"(?:\s|$|//|import |@|\}|(?:public |private |package )?(?:final )?(?:struct|enum|class|actor|protocol|extension|func) )")
@@ -37,7 +40,21 @@ def check(blocks):
         folder = FOLDER / f"{page_name(page)}_{line or 'page'}"
         folder.mkdir(parents=True)
         faults += compile_manifest(found[0], folder) if kind == "manifest" else compile_page(found, page.stem, folder)
-    return faults
+    return faults or run_calls([block for block in blocks if str(block).startswith(f"{CALLING}:")])
+
+
+def run_calls(blocks):
+    """The blocks that need nothing of Apple's, in a program of this system."""
+    folder = FOLDER / "calls"
+    folder.mkdir(parents=True)
+    for block in blocks:
+        if not re.search(r"^import (?!Foundation$)", block.text, re.M):
+            (folder / f"Block{block.line}.swift").write_text(
+                located(block, block.text, before="import Foundation\nimport FoundationNetworking\n"))
+    program = folder / "Calls"
+    return swiftc(
+        folder, "-swift-version", "6", "-parse-as-library", "-o", program, PRELUDES / "Calls.swift", action="-emit-executable"
+    ) or calls.faults(CALLING, [program])
 
 
 def is_manifest(text):
@@ -90,9 +107,9 @@ def compile_manifest(block, folder):
     return swiftc(folder, "-I", library, "-package-description-version", "6.2")
 
 
-def swiftc(folder, *flags):
+def swiftc(folder, *flags, action="-typecheck"):
     result = subprocess.run(
-        ["swiftc", "-typecheck", "-suppress-warnings", *flags, *sorted(folder.glob("*.swift"))],
+        ["swiftc", action, "-suppress-warnings", *flags, *sorted(folder.glob("*.swift"))],
         cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode == 0:
         return []

@@ -26,7 +26,7 @@ class Service(http.server.ThreadingHTTPServer):
             if token != f"refresh-{self.number}":
                 return 401, {"code": "refresh_token_reused"}
             self.number, self.has_expired = self.number + 1, False
-            return 200, {"accessToken": f"access-{self.number}", "refreshToken": f"refresh-{self.number}"}
+            return 200, {"sessionId": "session", "accessToken": f"access-{self.number}", "refreshToken": f"refresh-{self.number}"}
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
@@ -69,6 +69,6 @@ def faults(page, command):
     found = [] if result.returncode == 0 else [f"{page}: {result.stdout.strip()}"]
     if service.binds != 1:
         found.append(f"{page}: a bind whose answer is lost is sent {service.binds} times")
-    if service.refreshes != ["refresh-1", "refresh-2"]:
-        found.append(f"{page}: two access tokens that expire are refreshed by {service.refreshes}")
+    if service.refreshes != ["refresh-1", "refresh-2", "refresh-3"]:
+        found.append(f"{page}: three access tokens that expire are refreshed by {service.refreshes}")
     return found

@@ -14,11 +14,21 @@ fun main(arguments: Array<String>): Unit = runBlocking {
         println("no answer: $failure")
     }
 
-    var stored: Session? = Session("access-1", "refresh-1")
-    val person = Person(stored!!, countersign) { stored = it }
-    // Each time the access token has expired, here for one caller of a backend and there for three of the service.
-    check(lamp(person, api) == "Kim’s lamp")
+    var stored: Session? = Session("session", "access-1", "refresh-1")
+    val (one, other) = List(2) { Person(stored!!, countersign, { stored }, { stored = it }) }
+    // Each time the access token has expired, once for a caller of a backend and once for three of the service.
+    check(lamp(one, api) == "Kim’s lamp")
     countersign.call("POST", "/expire")
-    List(3) { launch { person.call("GET", "/v1/account") } }.forEach { it.join() }
-    check(stored == Session("access-3", "refresh-3")) { "stored is $stored" }
+    other.call("GET", "/v1/account")
+    countersign.call("POST", "/expire")
+    List(3) { launch { one.call("GET", "/v1/account") } }.forEach { it.join() }
+    check(stored == Session("session", "access-4", "refresh-4")) { "stored is $stored" }
+
+    one.signOut()
+    check(stored == null)
+    check(!isSignedIn(other))
+    // What another person has there is not theirs.
+    stored = Session("another", "access-5", "refresh-5")
+    other.signOut()
+    check(stored?.sessionId == "another")
 }

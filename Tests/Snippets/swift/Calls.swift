@@ -26,18 +26,32 @@ struct Calls {
             print("no answer: \(failure)")
         }
 
-        let session = Session(accessToken: "access-1", refreshToken: "refresh-1")
+        let session = Session(sessionId: "session", accessToken: "access-1", refreshToken: "refresh-1")
         let stored = Stored(session)
-        let person = Person(session, at: countersign) { stored.session = $0 }
-        // Each time the access token has expired, here for one caller of a backend and there for three of the service.
-        guard try await lamp(of: person, at: api).name == "Kim’s lamp" else { fatalError("not the backend's answer") }
+        let one = Person(session, at: countersign, load: { stored.session }, store: { stored.session = $0 })
+        let other = Person(session, at: countersign, load: { stored.session }, store: { stored.session = $0 })
+        // Each time the access token has expired, once for a caller of a backend and once for three of the service.
+        guard try await lamp(of: one, at: api).name == "Kim’s lamp" else { fatalError("not the backend's answer") }
+        let _: Countersign.Nothing = try await countersign.call("POST", "expire")
+        let _: Countersign.Nothing = try await other.call("GET", "v1/account")
         let _: Countersign.Nothing = try await countersign.call("POST", "expire")
         try await withThrowingTaskGroup { group in
             for _ in 1...3 {
-                group.addTask { let _: Countersign.Nothing = try await person.call("GET", "v1/account") }
+                group.addTask { let _: Countersign.Nothing = try await one.call("GET", "v1/account") }
             }
             try await group.waitForAll()
         }
-        guard stored.session?.refreshToken == "refresh-3" else { fatalError("the last refresh token is not stored") }
+        guard stored.session?.refreshToken == "refresh-4" else { fatalError("the last refresh token is not stored") }
+
+        try await one.signOut()
+        guard stored.session == nil else { fatalError("signed out, with a session") }
+        do {
+            let _: Countersign.Nothing = try await other.call("GET", "v1/account")
+            fatalError("signed out, and called")
+        } catch let problem as Problem where problem.code == "invalid_refresh_token" {}
+        // What another person has there is not theirs.
+        stored.session = Session(sessionId: "another", accessToken: "access-5", refreshToken: "refresh-5")
+        try await other.signOut()
+        guard stored.session?.sessionId == "another" else { fatalError("another one's session is gone") }
     }
 }

@@ -6,9 +6,20 @@ import kotlinx.coroutines.CoroutineScope
 
 interface LifecycleOwner
 
-val LifecycleOwner.lifecycleScope: CoroutineScope get() = TODO()
-
 abstract class ViewModel
+
+// There is no `lifecycleScope`: it ends with each rotation, and what the documents call is not to be sent twice.
+val ViewModel.viewModelScope: CoroutineScope get() = TODO()
+
+fun interface Observer<T> {
+    fun onChanged(value: T)
+}
+
+class MutableLiveData<T> {
+    var value: T? = null
+
+    fun observe(owner: LifecycleOwner, observer: Observer<in T>) {}
+}
 
 class SavedStateHandle {
     operator fun <T> get(key: String): T? = TODO()

@@ -25,6 +25,8 @@ from snippets.blocks import ROOT, block  # noqa: E402
 
 PAGE = "docs/getting-started/web.md"
 PASSWORD = "correct horse battery staple"
+# Other sites of the domain set them too, in every form that browsers send.
+ODD_COOKIES = {"consent": '{"ads":false}', "a@b": "1"}
 
 
 class Forms(html.parser.HTMLParser):
@@ -124,16 +126,16 @@ def replaced(snippet, changes):
     return re.sub("|".join(map(re.escape, changes)), lambda match: changes[match[0]], snippet.text)
 
 
-def status_of(port, target):
-    """Of the answer to a GET of a target that no browser asks for."""
+def get(port, target, **headers):
+    """The answer to a target that no browser asks for, or without what a browser does with it."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     with contextlib.closing(connection):
-        connection.request("GET", target)
-        return connection.getresponse().status
+        connection.request("GET", target, headers=headers)
+        return connection.getresponse()
 
 
-def web_app(language, command, service, app, email, folder):
-    port = free_port()
+def written(language, service, app, port, folder):
+    """The block and the file of it that listens at this port."""
     here = f"http://127.0.0.1:{port}"
     snippet = block(PAGE, language, "https://app.example.com")
     text = replaced(snippet, {
@@ -142,16 +144,24 @@ def web_app(language, command, service, app, email, folder):
     })
     file = folder / ("app.mjs" if language == "javascript" else "app.py")
     file.write_text(text)
+    return snippet, file
+
+
+def web_app(language, command, service, app, email, folder):
+    port = free_port()
+    here = f"http://127.0.0.1:{port}"
+    snippet, file = written(language, service, app, port, folder)
     # Beside a request that is never finished.
     with running([*command, str(file)], port, folder), socket.create_connection(("127.0.0.1", port)) as half:
         half.sendall(b"GET / HTTP/1.1\r\n")
         browser = Browser()
+        cookies = browser.cookies[urllib.parse.urlsplit(here).netloc] = dict(ODD_COOKIES)
         expect("Sign in at" in browser.open(here + "/"), "nobody is signed in", browser)
         browser.open(here + "/sign-in")
         expect(browser.url.startswith(service), "the service's page", browser)
         browser.submit("/web/password", email=email, password=PASSWORD)
         expect(browser.url == here + "/" and email in browser.page, "signed in as whom the page was given", browser)
-        kept = dict(browser.cookies[urllib.parse.urlsplit(here).netloc])
+        kept = {name: value for name, value in cookies.items() if name not in ODD_COOKIES}
         assert all(len(value) >= 43 for value in kept.values()) and len(kept) == 1, kept
 
         # Who cancels is back where they began, and reads of no failure.
@@ -173,9 +183,9 @@ def web_app(language, command, service, app, email, folder):
         other.url, other.page = asked
         other.submit("/web/password", email=email, password=PASSWORD)
         expect(other.url == here + "/" and email in other.page, "signed in by the attempt's own answer", other)
-        assert (status := status_of(port, "/signed-in?code=x")) == 400, f"{snippet} answers {status} without an attempt"
+        assert (status := get(port, "/signed-in?code=x").status) == 400, f"{snippet} answers {status} without an attempt"
         for target in "//", "//a:b/", "/%ff?%":
-            assert 200 <= (status := status_of(port, target)) < 500, f"{snippet} answers {status} to {target}"
+            assert 200 <= (status := get(port, target).status) < 500, f"{snippet} answers {status} to {target}"
         if language == "javascript":
             # A session that has ended elsewhere leads to the sign-in.
             end_sessions(service, email)
@@ -186,6 +196,21 @@ def web_app(language, command, service, app, email, folder):
             browser.open(here + "/sign-out", {})
             expect("Sign in at" in browser.page, "signed out", browser)
     print(f"   {snippet}: a web app in {language} signs in")
+
+
+def web_app_alone(language, command, app, folder):
+    """The same while the service is away."""
+    port = free_port()
+    with socket.socket() as refusing:
+        refusing.bind(("127.0.0.1", 0))
+        service = f"http://127.0.0.1:{refusing.getsockname()[1]}"
+        snippet, file = written(language, service, app, port, folder)
+        with running([*command, str(file)], port, folder):
+            begun = get(port, "/sign-in")
+            asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(begun.headers["Location"]).query))
+            came = urllib.parse.urlencode({"code": "x", "state": asked["state"], "iss": service})
+            status = get(port, f"/signed-in?{came}", Cookie=begun.headers["Set-Cookie"].split(";")[0]).status
+            assert status == 503, f"{snippet} answers {status} while the service is away"
 
 
 def desktop_app(service, app, email):
@@ -234,8 +259,9 @@ def main(service, app):
     assert made["status"] == "signedIn"
     node = subprocess.run([ROOT / "Scripts/node"], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
     print("\n== The apps of the page on sign-in by the browser")
-    web_app("javascript", [node], service, app, email, folder)
-    web_app("python", [sys.executable], service, app, email, folder)
+    for language, command in ("javascript", [node]), ("python", [sys.executable]):
+        web_app(language, command, service, app, email, folder)
+        web_app_alone(language, command, app, folder)
     desktop_app(service, app, email)
 
 

@@ -1,5 +1,15 @@
 // Uses the blocks of docs/getting-started/calling.md. Scripts/snippets/calls.py is what it calls, and says with which URL.
 
+import android.app.Activity
+import android.content.Context
+import androidx.credentials.ClearCredentialStateRequest
+import androidx.credentials.CredentialManager
+import androidx.credentials.GetCredentialRequest
+import androidx.credentials.GetCredentialResponse
+import androidx.credentials.exceptions.GetCredentialCancellationException
+import androidx.credentials.exceptions.GetCredentialException
+import androidx.credentials.exceptions.GetCredentialProviderConfigurationException
+import androidx.credentials.exceptions.NoCredentialException
 import java.io.IOException
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
@@ -31,4 +41,20 @@ fun main(arguments: Array<String>): Unit = runBlocking {
     stored = Session("another", "access-5", "refresh-5")
     other.signOut()
     check(stored?.sessionId == "another")
+
+    check(!offersBrowser(GetCredentialCancellationException()))
+    check(offersBrowser(NoCredentialException()))
+    check(offersBrowser(GetCredentialProviderConfigurationException()))
+}
+
+/** Whether a sign-in by Google's sheet does, which ends so. */
+private suspend fun offersBrowser(failure: GetCredentialException): Boolean {
+    CredentialManager.made = object : CredentialManager {
+        override suspend fun getCredential(context: Context, request: GetCredentialRequest): GetCredentialResponse =
+            throw failure
+        override suspend fun clearCredentialState(request: ClearCredentialStateRequest) {}
+    }
+    var isOffered = false
+    check(idToken(Activity(), "client", "nonce") { isOffered = true } == null)
+    return isOffered
 }

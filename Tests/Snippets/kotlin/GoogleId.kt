@@ -8,8 +8,8 @@ import androidx.credentials.CredentialOption
 
 class GetSignInWithGoogleOption private constructor() : CredentialOption() {
     class Builder(serverClientId: String) {
-        fun setNonce(nonce: String?): Builder = TODO()
-        fun build(): GetSignInWithGoogleOption = TODO()
+        fun setNonce(nonce: String?): Builder = this
+        fun build(): GetSignInWithGoogleOption = GetSignInWithGoogleOption()
     }
 }
 

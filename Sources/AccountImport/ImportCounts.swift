@@ -52,7 +52,7 @@ extension ImportNote {
         case .rowMalformed: nil
         case .identitySkipped: "identity_skipped"
         case .passwordDropped, .passwordMissing, .emailDropped, .nameCut, .subjectUnusual, .holderClaimed, .rowClaimed,
-            .externalIDShared, .differs:
+            .holderImported, .holderDiffers, .externalIDShared, .differs:
             text
         }
     }

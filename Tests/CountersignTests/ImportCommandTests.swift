@@ -21,8 +21,8 @@ import Testing
     private static var people: String { get throws { try DataFile("ImportCommand.ndjson").text } }
 
     private static let outcomes = [
-        "1 u1 created", "2 u2 created", "3 u3 conflict email_taken row_claimed", "4 u4 conflict identity_taken",
-        "5 - refused row_malformed", "6 u5 refused email_malformed", "7 u1 unchanged",
+        "1 u1 created", "2 u2 created", "3 u3 conflict email_taken row_claimed holder_imported",
+        "4 u4 conflict identity_taken", "5 - refused row_malformed", "6 u5 refused email_malformed", "7 u1 unchanged",
         "8 u6 created password_dropped:unknown",
     ]
 
@@ -162,7 +162,7 @@ import Testing
         #expect(
             try Self.lines(run.output).map(\.words) == [
                 "1 a created", "2 b created email_dropped",
-                "3 c conflict email_taken holder_claimed row_claimed",
+                "3 c conflict email_taken holder_claimed row_claimed holder_imported",
             ])
     }
 
@@ -177,8 +177,8 @@ import Testing
         let run = try await Self.run(["ndjson", "-"], scratch, input: rows)
         #expect(
             try Self.lines(run.output).map(\.words) == [
-                "1 a created", "2 b conflict email_taken holder_claimed row_claimed", "3 c refused subject_malformed",
-                "4 b created", "5 c created",
+                "1 a created", "2 b conflict email_taken holder_claimed row_claimed holder_imported",
+                "3 c refused subject_malformed", "4 b created", "5 c created",
             ])
     }
 

@@ -52,8 +52,53 @@ import Testing
                 "5 c1 conflict email_taken holder_claimed", "6 c2 conflict email_taken holder_claimed row_claimed",
                 "7 d1 conflict email_taken holder_claimed", "8 d2 conflict email_taken holder_claimed row_claimed",
                 "9 e1 conflict email_taken", "10 e2 conflict email_taken row_claimed", "11 f created",
-                "12 f1 conflict email_taken holder_claimed",
+                "12 f1 conflict email_taken holder_claimed holder_imported",
             ])
+    }
+
+    @Test func `a conflict with another row of the import, or with another subject of a provider, is no pair`()
+        async throws
+    {
+        func row(_ id: String, _ address: String, _ more: String = #","emailVerified":true"#) -> String {
+            #"{"externalId":"\#(id)","email":"\#(address)@firm.example"\#(more)}"#
+        }
+        // One has the mailbox of another in a later export, while that one is deleted there, or has another address.
+        #expect(try await run("shop", [row("x", "info"), row("z", "desk")]) == ["1 x created", "2 z created"])
+        try await scratch.execute("UPDATE imported_rows SET is_touched = true")
+        #expect(
+            try await run("shop", [row("y", "info"), row("z", "other"), row("w", "desk")]) == [
+                "1 y conflict email_taken holder_imported", "2 z unchanged differs:email",
+                "3 w conflict email_taken holder_imported",
+            ])
+        // In one export, whose addresses differ in case alone.
+        #expect(
+            try await run("forum", [row("1", "A", ""), row("2", "a")])
+                == ["1 1 created", "2 2 conflict email_taken holder_claimed holder_imported"])
+
+        try await scratch.execute(
+            """
+            WITH a AS (
+                INSERT INTO accounts (account_id, email, email_verified, email_proof, created_at)
+                VALUES (gen_random_uuid(), 'kim@firm.example', true, 'proven', now())
+                RETURNING account_id
+            )
+            INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+            SELECT account_id, account_id, 'google', 'main', '222', now()
+            FROM a
+            """)
+        func linked(_ provider: String, _ subject: String) -> String {
+            #","emailVerified":true,"identities":[{"provider":"\#(provider)","subject":"\#(subject)"}]"#
+        }
+        #expect(
+            try await run(
+                "crm",
+                [
+                    row("1", "kim", linked("google", "111")), row("2", "kim", linked("apple", "222")),
+                    row("3", "kim", linked("google", "222")),
+                ], options: ["--apple-team", "main"]) == [
+                    "1 1 conflict email_taken holder_differs", "2 2 conflict email_taken",
+                    "3 3 conflict identity_taken",
+                ])
     }
 
     @Test func `a row whose id an account of another import has comes with a note, and both are found by it`()

@@ -5,10 +5,15 @@ package struct ImportGround: Sendable {
     package struct Holder: Sendable {
         let id: AccountID
         let proof: EmailProof
+        /// Whether a row of this import became the account.
+        let isOfThisImport: Bool
+        let identities: Set<IdentityKey>
 
-        package init(id: AccountID, proof: EmailProof) {
+        package init(id: AccountID, proof: EmailProof, isOfThisImport: Bool, identities: Set<IdentityKey>) {
             self.id = id
             self.proof = proof
+            self.isOfThisImport = isOfThisImport
+            self.identities = identities
         }
     }
 
@@ -73,21 +78,37 @@ package struct ImportGround: Sendable {
         if let email = person.email, let holder = addresses[email] {
             // A relay address is of an identity, which leads to the account without it.
             guard email.isAppleRelay, !person.identities.isEmpty else {
-                var claims: [ImportNote] = []
-                if holder.proof == .claimed { claims.append(.holderClaimed) }
-                if person.emailProof == .claimed { claims.append(.rowClaimed) }
-                return (result(.conflict(.emailTaken, holder.id), claims), nil)
+                return (result(.conflict(.emailTaken, holder.id), holder.doubts(about: person)), nil)
             }
             person.email = nil
             if !row.notes.contains(.emailDropped) { notes.append(.emailDropped) }
         }
         if sharedIDs.contains(person.externalID) { notes.append(.externalIDShared) }
+        let keys = Set(person.identities.map(\.key))
         rows[person.externalID] = Standing(
             id: id, email: person.email, isDisabled: person.isDisabled, passwordHash: person.passwordHash,
-            identities: Set(person.identities.map(\.key)))
-        for identity in person.identities { identities[identity.key] = id }
-        if let email = person.email { addresses[email] = Holder(id: id, proof: person.emailProof) }
+            identities: keys)
+        for key in keys { identities[key] = id }
+        if let email = person.email {
+            addresses[email] = Holder(id: id, proof: person.emailProof, isOfThisImport: true, identities: keys)
+        }
         return (result(.created(id), notes), person)
+    }
+}
+
+extension ImportGround.Holder {
+    /// Why the person of a row with the same address may be another one. No identity of the row is the holder's: that is a
+    /// conflict before this one.
+    fileprivate func doubts(about person: ImportedPerson) -> [ImportNote] {
+        var notes: [ImportNote] = []
+        if proof == .claimed { notes.append(.holderClaimed) }
+        if person.emailProof == .claimed { notes.append(.rowClaimed) }
+        if isOfThisImport { notes.append(.holderImported) }
+        let isOther = person.identities.contains { identity in
+            identities.contains { $0.provider == identity.key.provider && $0.realm == identity.key.realm }
+        }
+        if isOther { notes.append(.holderDiffers) }
+        return notes
     }
 }
 
@@ -102,7 +123,7 @@ extension ImportGround.Standing {
                 return passwordHash == nil
             case .rowMalformed: return false
             case .identitySkipped, .emailDropped, .nameCut, .subjectUnusual, .holderClaimed, .rowClaimed,
-                .externalIDShared, .differs:
+                .holderImported, .holderDiffers, .externalIDShared, .differs:
                 return true
             }
         }

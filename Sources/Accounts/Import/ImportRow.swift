@@ -103,6 +103,10 @@ package enum ImportNote: Hashable, Sendable {
     case holderClaimed
     /// Of a conflict over an address: the source doesn't call the row's verified.
     case rowClaimed
+    /// Of a conflict over an address: the account that has it is of another row of this import, and so of another person there.
+    case holderImported
+    /// Of a conflict over an address: the account that has it has another identity of the same provider and realm.
+    case holderDiffers
     /// An account of another import has the same id.
     case externalIDShared
     /// The account of a row that came before is not as the row is now: one of the two has changed.
@@ -130,6 +134,8 @@ package enum ImportNote: Hashable, Sendable {
         case .subjectUnusual: "subject_unusual"
         case .holderClaimed: "holder_claimed"
         case .rowClaimed: "row_claimed"
+        case .holderImported: "holder_imported"
+        case .holderDiffers: "holder_differs"
         case .externalIDShared: "external_id_shared"
         case .differs(let difference): "differs:\(difference.rawValue)"
         case .rowMalformed(let fault): fault

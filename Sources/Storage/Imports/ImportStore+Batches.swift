@@ -107,12 +107,6 @@ extension ImportStore {
     ) async throws -> ImportGround {
         let externalIDs = Array(Set(batch.compactMap(\.externalID)))
         let digests = try externalIDs.map { try run.digest(of: $0) }
-        let persons = batch.compactMap { row in
-            if case .person(let person) = row.content { person } else { nil }
-        }
-        let keys = Array(Set(persons.flatMap { $0.identities.map(\.key) }))
-        let emails = Array(Set(persons.compactMap(\.email)))
-
         // By the order the index is taken, whatever the statistics know of a table that has just been filled.
         let rows = try await session.query(
             """
@@ -139,7 +133,14 @@ extension ImportStore {
             ) s ON true
             WHERE r.account_id IS NOT NULL OR s.account_id IS NOT NULL
             """, as: Int.self, Bool.self, AccountID?.self, EmailAddress?.self, Account.Status?.self, PasswordHash?.self)
-        let linked = try await identities(of: rows.compactMap { $0.2 }, in: tables, session)
+        // What came before is left alone, whatever it meets. PostgreSQL counts from 1.
+        let before = Set(rows.filter { $0.1 }.map { externalIDs[$0.0 - 1] })
+        let persons = batch.compactMap { row -> ImportedPerson? in
+            guard case .person(let person) = row.content, !before.contains(person.externalID) else { return nil }
+            return person
+        }
+        let keys = Array(Set(persons.flatMap { $0.identities.map(\.key) }))
+        let emails = Array(Set(persons.compactMap(\.email)))
         let holders = try await session.query(
             """
             SELECT k.position, i.account_id
@@ -154,19 +155,21 @@ extension ImportStore {
             """, as: Int.self, AccountID.self)
         let addresses = try await session.query(
             """
-            SELECT e.position, a.account_id, a.proof
+            SELECT e.position, a.account_id, a.proof, a.external_id
             FROM unnest(\(emails.map(\.text))) WITH ORDINALITY AS e (email, position)
             CROSS JOIN LATERAL (
-                SELECT a.account_id, \(AccountRow.proof) AS proof
+                SELECT a.account_id, \(AccountRow.proof) AS proof, a.external_id
                 FROM \(tables.allAccounts) a
                 WHERE a.email = e.email
                 LIMIT 1
             ) a
-            """, as: Int.self, AccountID.self, EmailProof.self)
+            """, as: Int.self, AccountID.self, EmailProof.self, ExternalID?.self)
+        let imported = try await imported(
+            addresses.compactMap { row in row.3.map { (id: row.1, externalID: $0) } }, by: run, in: tables, session)
+        let linked = try await identities(of: rows.compactMap { $0.2 } + addresses.map { $0.1 }, in: tables, session)
         var known: [ExternalID: ImportGround.Standing?] = [:]
         var shared: Set<ExternalID> = []
         for (position, isKnown, account, email, status, hash) in rows {
-            // PostgreSQL counts from 1.
             let externalID = externalIDs[position - 1]
             guard isKnown else {
                 shared.insert(externalID)
@@ -183,9 +186,37 @@ extension ImportStore {
             rows: known,
             identities: Dictionary(holders.map { (keys[$0.0 - 1], $0.1) }) { one, _ in one },
             addresses: Dictionary(
-                addresses.map { (emails[$0.0 - 1], ImportGround.Holder(id: $0.1, proof: $0.2)) }
+                addresses.map { position, id, proof, _ in
+                    (
+                        emails[position - 1],
+                        ImportGround.Holder(
+                            id: id, proof: proof, isOfThisImport: imported.contains(id), identities: linked[id] ?? [])
+                    )
+                }
             ) { one, _ in one },
             sharedIDs: shared)
+    }
+
+    /// Those of the accounts that a row of the import has become. A row is known by its digest, by which the index finds it.
+    private static func imported(
+        _ accounts: [(id: AccountID, externalID: ExternalID)], by run: OpenImport, in tables: ImportTables,
+        _ session: some PostgresSession
+    ) async throws -> Set<AccountID> {
+        guard !accounts.isEmpty else { return [] }
+        let digests = try accounts.map { try run.digest(of: $0.externalID) }
+        let imported = try await session.query(
+            """
+            SELECT k.account_id
+            FROM unnest(\(digests), \(accounts.map(\.id))) AS k (digest, account_id)
+            CROSS JOIN LATERAL (
+                SELECT r.account_id
+                FROM \(tables.allRows) r
+                WHERE r.import_id = \(run.id) AND r.external_id_digest = k.digest
+                LIMIT 1
+            ) r
+            WHERE r.account_id = k.account_id
+            """, as: AccountID.self)
+        return Set(imported)
     }
 
     private static func identities(

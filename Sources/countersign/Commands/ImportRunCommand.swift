@@ -166,9 +166,10 @@ struct ImportRunCommand: AsyncParsableCommand {
         case .done where counts.hasLeftOut:
             printNotice(
                 """
-                some are not in: the report says which and why. Who is in conflict is here already, or stands twice in \
-                the source; with the note holder_claimed or row_claimed it may be another person. Put right the others \
-                there, and run it again
+                some are not in: the report says which and why. Who is in conflict is here already; with the note \
+                holder_claimed, row_claimed or holder_differs it may be another person. With holder_imported two rows \
+                have one address: let neither person sign in by it, take the import back by `countersign import undo \
+                \(name)`, put it right at the source, and import again. Put right the others there, and run it again
                 """)
         case .done where counts.has(.differs(.email)) || counts.has(.differs(.identities)):
             printNotice(

@@ -129,29 +129,7 @@ struct ImportRunCommand: AsyncParsableCommand {
         }
         if ending == .busy { throw UsageFault.isBusy(name) }
         let counts = try await output.finish()
-        let lacksSignerKey = source == .firebase && !skipPasswords && !rules.passwordKinds.contains(.firebase)
-        if lacksSignerKey, counts.has(.passwordDropped(.firebase)) {
-            printNotice(
-                """
-                \(Settings.Passwords.signerKeyPath.name) is not set, so Firebase's passwords are left out: set it before \
-                the run; later none is added to a row that is in, unless the import is undone
-                """)
-        }
-        if source == .auth0, !skipPasswords, counts.has(.passwordMissing) {
-            printNotice(
-                """
-                of some people Auth0 has a password and the lines no passwordHash (note password_missing): merge the file of \
-                hashes, which its support gives out, into them before the run; later none is added to a row that is in, \
-                unless the import is undone
-                """)
-        }
-        for alias in aliases.unmet where ending == .done {
-            printNotice(
-                """
-                nothing in the source is called \(alias), so this --provider-alias did nothing: an alias is the word of a note \
-                identity_skipped:WORD
-                """)
-        }
+        for notice in notices(counts, rules, aliases, isRead: ending == .done) { printNotice(notice) }
         switch ending {
         case .busy: break
         case .stopped:

@@ -1,0 +1,38 @@
+import AccountImport
+import Accounts
+
+extension ImportRunCommand {
+    /// What there is to say of the source as a whole, beside what the report has of its rows.
+    ///
+    /// - Parameter isRead: whether it was read to its end. Of what it lacks nothing is known before.
+    func notices(
+        _ counts: ImportCounts, _ rules: RowRules, _ aliases: ProviderAliases, isRead: Bool
+    ) -> [String] {
+        var notices: [String] = []
+        let lacksSignerKey = source == .firebase && !skipPasswords && !rules.passwordKinds.contains(.firebase)
+        if lacksSignerKey, counts.has(.passwordDropped(.firebase)) {
+            notices.append(
+                """
+                \(Settings.Passwords.signerKeyPath.name) is not set, so Firebase's passwords are left out: set it before \
+                the run; later none is added to a row that is in, unless the import is undone
+                """)
+        }
+        if source == .auth0, !skipPasswords, counts.has(.passwordMissing) {
+            notices.append(
+                """
+                of some people Auth0 has a password and the lines no passwordHash (note password_missing): merge the file of \
+                hashes, which its support gives out, into them before the run; later none is added to a row that is in, \
+                unless the import is undone
+                """)
+        }
+        guard isRead else { return notices }
+        for alias in aliases.unmet {
+            notices.append(
+                """
+                nothing in the source is called \(alias), so this --provider-alias did nothing: an alias is the word of a note \
+                identity_skipped:WORD
+                """)
+        }
+        return notices
+    }
+}

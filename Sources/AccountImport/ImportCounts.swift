@@ -1,12 +1,15 @@
 package import Accounts
 import JSON
 
-/// How many rows there were, by outcome, and by outcome and code.
+/// How many rows there were, by outcome, by outcome and code, and by note; of the accounts that were created how many have an
+/// address of each degree, and how many are disabled.
 package struct ImportCounts: Sendable {
     package private(set) var rows = 0
     private var byWord: [String: Int] = [:]
     /// Whether a row is not in that should be.
     package private(set) var hasLeftOut = false
+    private var hasAddress = false
+    private var hasVerifiedAddress = false
 
     package init() {}
 
@@ -17,8 +20,21 @@ package struct ImportCounts: Sendable {
             byWord["\(result.outcome.word):\(code.rawValue)", default: 0] += 1
             if !code.isExpected { hasLeftOut = true }
         }
+        if let person = result.person { add(person, of: result.outcome) }
         for kind in result.notes.compactMap(\.kind) { byWord["note:\(kind)", default: 0] += 1 }
     }
+
+    private mutating func add(_ person: ImportedPerson, of outcome: ImportOutcome) {
+        let degree = person.email == nil ? nil : person.emailProof
+        hasAddress = hasAddress || degree != nil
+        hasVerifiedAddress = hasVerifiedAddress || degree != nil && degree != .claimed
+        guard case .created = outcome else { return }
+        if let degree { byWord["\(outcome.word):\(degree.rawValue)", default: 0] += 1 }
+        if person.isDisabled { byWord["\(outcome.word):disabled", default: 0] += 1 }
+    }
+
+    /// Whether there are addresses, of which the source calls none verified.
+    package var lacksVerifiedAddress: Bool { hasAddress && !hasVerifiedAddress }
 
     /// Whether any row has this note; of a skipped identity by whatever word.
     package func has(_ note: ImportNote) -> Bool { note.kind.flatMap { byWord["note:\($0)"] } != nil }

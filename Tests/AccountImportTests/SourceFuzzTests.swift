@@ -21,9 +21,10 @@ import Testing
             var source = try format.source(PieceInput(bytes, size: 61))
             while let row = try await source.next() {
                 let checked = try rules.check(row, at: now)
-                let (result, person) = ground.decide(checked, id: AccountID(now: now))
-                // Written is what is created, and nothing else.
-                if case .created = result.outcome { #expect(person != nil) } else { #expect(person == nil) }
+                let result = ground.decide(checked, id: AccountID(now: now))
+                // What is created has a person to be written, and what is refused has none.
+                if case .created = result.outcome { #expect(result.person != nil) }
+                if case .refused = result.outcome { #expect(result.person == nil) }
                 outcomes.append(result.outcome)
             }
             return outcomes

@@ -75,7 +75,8 @@ import Testing
         #expect(lines[2].accountId == lines[0].accountId && lines[3].accountId == lines[0].accountId)
         #expect(lines[6].accountId == lines[0].accountId && lines[4].accountId == nil)
         for word in [
-            "created 3", "conflict 2", "refused 2", "email_taken 1", "8 rows", "is here already",
+            "created 3", "  claimed 2", "  disabled 1", "  stated 1", "conflict 2", "refused 2", "email_taken 1",
+            "8 rows", "is here already",
             "let neither person sign in by it, take the import back by `countersign import undo ndjson`",
         ] { #expect(first.errors.contains(word), "\(word)") }
         #expect(
@@ -115,7 +116,7 @@ import Testing
         #expect(try Self.lines(other.output).map(\.words) == ["1 u1 conflict email_taken holder_claimed row_claimed"])
         let list = try await Self.run(["list"], scratch)
         #expect(list.lines.count == 2)
-        #expect(list.lines.first?.contains(#""counts":{"created":1}"#) == true, "\(list.output)")
+        #expect(list.lines.first?.contains(#""counts":{"created":1,"created:claimed":1}"#) == true, "\(list.output)")
         #expect(list.lines.last?.contains(#""counts":{"conflict":1,"conflict:email_taken":1,"#) == true)
         let shown = try await Self.run(["show", "one"], scratch)
         #expect(shown.output == list.lines.first.map { $0 + "\n" })

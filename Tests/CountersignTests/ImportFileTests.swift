@@ -120,6 +120,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a source that calls no address verified says so of all of them`(_ isVerified: Bool) async throws {
+        let lacking = "the source calls no address verified"
+        let field = isVerified ? #","email_verified":true"# : ""
+        let rows = [
+            #"{"user_id":"email|1","email":"kim@example.com"\#(field)}"#,
+            #"{"user_id":"email|2","email":"lee@example.com"}"#,
+        ]
+        let degrees = isVerified ? ["  claimed 1\n", "  stated 1\n"] : ["  claimed 2\n"]
+        for words in [["auth0", "--dry-run"], ["auth0"]] {
+            let found = try await run(words, rows.joined(separator: "\n"))
+            #expect(found.report == ["1 email|1 created", "2 email|2 created"], "\(found.errors)")
+            #expect(degrees.allSatisfy { found.errors.contains($0) }, "\(found.errors)")
+            #expect(found.errors.contains(lacking) != isVerified, "\(found.errors)")
+        }
+    }
+
     @Test func `an alias is the word of the note, and one that nothing is called by is said to do nothing`()
         async throws
     {

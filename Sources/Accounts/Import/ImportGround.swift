@@ -57,31 +57,33 @@ package struct ImportGround: Sendable {
     /// Decides a row. Whatever came before stays as it is, also where the row has changed since or would be refused now.
     ///
     /// - Parameter id: of the account that the row becomes, if it does.
-    /// - Returns: the person to be written besides, if one is.
-    package mutating func decide(_ row: ImportRow, id: AccountID) -> (ImportResult, ImportedPerson?) {
-        func result(_ outcome: ImportOutcome, _ more: [ImportNote] = []) -> ImportResult {
-            ImportResult(externalID: row.externalID, outcome: outcome, notes: row.notes + more)
+    /// - Returns: its person is to be written where an account is created.
+    package mutating func decide(_ row: ImportRow, id: AccountID) -> ImportResult {
+        func result(_ outcome: ImportOutcome, _ notes: [ImportNote]) -> ImportResult {
+            ImportResult(externalID: row.externalID, outcome: outcome, notes: notes, person: row.person)
         }
         if let externalID = row.externalID, let known = rows[externalID] {
             // A run that was killed has its report from the one behind it. Of an account that is gone nothing is said.
-            let notes = known?.notes(of: row) ?? []
-            return (ImportResult(externalID: externalID, outcome: .unchanged(known?.id), notes: notes), nil)
+            return result(.unchanged(known?.id), known?.notes(of: row) ?? [])
         }
-        guard case .person(var person) = row.content else {
-            guard case .refused(let code) = row.content else { return (result(.refused(.rowMalformed)), nil) }
-            return (result(.refused(code)), nil)
+        var person: ImportedPerson
+        switch row.content {
+        case .person(let given): person = given
+        case .refused(let code): return result(.refused(code), row.notes)
         }
         for identity in person.identities {
-            if let holder = identities[identity.key] { return (result(.conflict(.identityTaken, holder)), nil) }
+            if let holder = identities[identity.key] {
+                return result(.conflict(.identityTaken, holder), row.notes)
+            }
         }
-        var notes: [ImportNote] = []
+        var notes = row.notes
         if let email = person.email, let holder = addresses[email] {
             // A relay address is of an identity, which leads to the account without it.
             guard email.isAppleRelay, !person.identities.isEmpty else {
-                return (result(.conflict(.emailTaken, holder.id), holder.doubts(about: person)), nil)
+                return result(.conflict(.emailTaken, holder.id), notes + holder.doubts(about: person))
             }
             person.email = nil
-            if !row.notes.contains(.emailDropped) { notes.append(.emailDropped) }
+            if !notes.contains(.emailDropped) { notes.append(.emailDropped) }
         }
         if sharedIDs.contains(person.externalID) { notes.append(.externalIDShared) }
         let keys = Set(person.identities.map(\.key))
@@ -92,7 +94,7 @@ package struct ImportGround: Sendable {
         if let email = person.email {
             addresses[email] = Holder(id: id, proof: person.emailProof, isOfThisImport: true, identities: keys)
         }
-        return (result(.created(id), notes), person)
+        return ImportResult(externalID: person.externalID, outcome: .created(id), notes: notes, person: person)
     }
 }
 
@@ -127,7 +129,7 @@ extension ImportGround.Standing {
                 return true
             }
         }
-        guard case .person(let person) = row.content else { return notes }
+        guard let person = row.person else { return notes }
         var differences: [ImportNote] = []
         if person.isDisabled != isDisabled { differences.append(.differs(.disabled)) }
         // With one of ours, which its owner has signed in with or set here, nothing can be compared. The operator has both

@@ -16,9 +16,12 @@ package struct ImportRow: Sendable {
         self.notes = notes
     }
 
+    /// `nil` where the row was refused.
+    package var person: ImportedPerson? { if case .person(let person) = content { person } else { nil } }
+
     /// What its texts take, about.
     package var byteCount: Int {
-        guard case .person(let person) = content else { return 64 }
+        guard let person else { return 64 }
         return 256 + (person.passwordHash?.text.utf8.count ?? 0) + notes.count * 64 + person.identities.count * 768
     }
 }
@@ -182,4 +185,6 @@ package struct ImportResult: Sendable {
     package let externalID: ExternalID?
     package let outcome: ImportOutcome
     package let notes: [ImportNote]
+    /// Of the row, as it becomes an account where one is created; `nil` where it was refused.
+    package let person: ImportedPerson?
 }

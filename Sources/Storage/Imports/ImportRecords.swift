@@ -11,8 +11,9 @@ package struct ImportRecord: Sendable {
     /// `nil` while a run is under way, and where one was cut off.
     package let finishedAt: Timestamp?
     package let state: State
-    /// Rows of the last run by outcome, by outcome and code (`conflict:email_taken`), and by note. While an undo is not over,
-    /// what it has removed (`undone`).
+    /// Rows of the last run by outcome, by outcome and code (`conflict:email_taken`), and by note; of accounts that it created
+    /// those with an address of a degree (`created:stated`), and disabled ones. While an undo is not over, what it has removed
+    /// (`undone`).
     package let counts: [(outcome: String, count: Int)]
     /// The rows that became an account; `nil` where they were not counted.
     package let accounts: Int?

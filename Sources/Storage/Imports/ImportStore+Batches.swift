@@ -93,10 +93,9 @@ extension ImportStore {
         var results: [ImportResult] = []
         var written: [(id: AccountID, person: ImportedPerson)] = []
         for row in batch {
-            let id = AccountID(now: call.now)
-            let (result, person) = ground.decide(row, id: id)
+            let result = ground.decide(row, id: AccountID(now: call.now))
             results.append(result)
-            if let person { written.append((id, person)) }
+            if case .created(let id) = result.outcome, let person = result.person { written.append((id, person)) }
         }
         if !written.isEmpty { try await write(written, of: run, to: tables, by: call, in: session) }
         return (results, written.map(\.id))
@@ -135,10 +134,7 @@ extension ImportStore {
             """, as: Int.self, Bool.self, AccountID?.self, EmailAddress?.self, Account.Status?.self, PasswordHash?.self)
         // What came before is left alone, whatever it meets. PostgreSQL counts from 1.
         let before = Set(rows.filter { $0.1 }.map { externalIDs[$0.0 - 1] })
-        let persons = batch.compactMap { row -> ImportedPerson? in
-            guard case .person(let person) = row.content, !before.contains(person.externalID) else { return nil }
-            return person
-        }
+        let persons = batch.compactMap(\.person).filter { !before.contains($0.externalID) }
         let keys = Array(Set(persons.flatMap { $0.identities.map(\.key) }))
         let emails = Array(Set(persons.compactMap(\.email)))
         let holders = try await session.query(

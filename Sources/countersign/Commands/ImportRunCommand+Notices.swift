@@ -26,6 +26,14 @@ extension ImportRunCommand {
                 """)
         }
         guard isRead else { return notices }
+        if counts.lacksVerifiedAddress {
+            notices.append(
+                """
+                the source calls no address verified, so all of them are claimed: the first mailed code to such an account \
+                removes its password, its identities and its name. Where the old system has verified addresses, the source \
+                lacks the field that says so
+                """)
+        }
         for alias in aliases.unmet {
             notices.append(
                 """

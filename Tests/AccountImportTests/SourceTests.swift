@@ -117,8 +117,34 @@ import Testing
             FirebaseSource(PieceInput(record)), ["f1 kim@example.com unverified Kim 2020-09-13T12:26:40Z apple:001.kim"]
         )
         for length in 1..<record.utf8.count - 1 {
-            try await expect(FirebaseSource(PieceInput(String(record.prefix(length)))), ["malformed - unreadable"])
+            let text = String(record.prefix(length))
+            let commas = text.count { $0 == "," }
+            if (25...27).contains(commas) || commas == 28 && text.hasSuffix(",") {
+                // As an older exporter's.
+                await #expect(throws: SourceFault.self) { _ = try await FirebaseSource(PieceInput(text)).rows() }
+            } else {
+                try await expect(FirebaseSource(PieceInput(text)), ["malformed - unreadable"])
+            }
         }
+    }
+
+    @Test(arguments: 26...28)
+    func `CSV of an older firebase-tools, which leaves Apple out, is named as that`(_ columns: Int) async throws {
+        let cells = [
+            0: "f1", 1: "kim@example.com", 2: "false", 5: "\"Kim, \"K\" Lee\"", 7: "109", 9: "\"Kim, Lee\"",
+            23: "1600000000123", 24: "1600000000123",
+        ]
+        let record = (0..<columns).map { (cells[$0] ?? "") + "," }.joined()
+        for text in [record, record + "\r\n" + record, "short,row\n" + record] {
+            let fault = await #expect(throws: SourceFault.self) {
+                _ = try await FirebaseSource(PieceInput(text)).rows()
+            }
+            #expect(fault?.sentence.contains("older firebase-tools") == true, "\(text)")
+        }
+        // Among others it is a row that can't be read.
+        try await expect(
+            FirebaseSource(PieceInput(Self.record([0: "f9"]) + "\n" + record)),
+            ["anonymous f9", "malformed - unreadable"])
     }
 
     @Test func `an array of Firebase's users is no export, and the fault says what makes one of it`() throws {

@@ -18,11 +18,17 @@ struct FirebaseRecord {
         self.fields = fields
     }
 
-    private static func fields(of text: [UInt8], isStrict: Bool) -> [String]? {
-        var columns = Columns(text: text, isStrict: isStrict)
+    /// Whether it is a whole record of an older exporter, which knew four providers and not Apple: its 26 columns, to which
+    /// disabled people and claims had come.
+    static func isOlder(_ text: [UInt8]) -> Bool {
+        (26...28).contains { fields(of: text, isStrict: false, count: $0) != nil }
+    }
+
+    private static func fields(of text: [UInt8], isStrict: Bool, count: Int = columnCount) -> [String]? {
+        var columns = Columns(text: text, isStrict: isStrict, count: count)
         guard columns.read(from: 0) else { return nil }
         let fields = columns.fields.compactMap { String(validating: $0, as: UTF8.self) }
-        return fields.count == columnCount ? fields : nil
+        return fields.count == count ? fields : nil
     }
 }
 
@@ -34,13 +40,15 @@ extension FirebaseRecord {
         let text: [UInt8]
         /// Whether quotation marks are as RFC 4180 has them.
         let isStrict: Bool
+        /// How many columns there have to be.
+        let count: Int
         var fields: [[UInt8]] = []
         /// How many fields may yet be tried: a record has 52, and few marks that are in doubt.
         var attempts = 300
 
         /// Reads the columns that are left, the first of which begins at an offset.
         mutating func read(from start: Int) -> Bool {
-            guard fields.count < columnCount else { return start >= text.count }
+            guard fields.count < count else { return start >= text.count }
             guard start <= text.count else { return false }
             if start < text.count, text[start] == UInt8(ascii: "\"") {
                 var mark = start + 1
@@ -115,16 +123,34 @@ struct FirebaseRecordReader {
     private var lines: LineReader
     /// Lines that were read ahead.
     private var ahead: [RowBytes] = []
+    /// Whether a record was read, so that the columns are known to be those that there have to be.
+    private var hasRecord = false
 
     /// - Parameter begun: the beginning of the input, which has been read already.
     init(_ input: any ByteInput, begun: [UInt8]) { lines = LineReader(input, begun: begun) }
 
     /// - Returns: `nil` behind the last record; a line that is none, nor begins one, is `.some(nil)`.
+    /// - Throws: ``SourceFault`` when the columns are an older exporter's.
     mutating func next() throws -> FirebaseRecord?? {
         guard let line = try line(0) else { return nil }
         ahead.removeFirst()
-        guard var text = line else { return .some(nil) }
-        if let record = FirebaseRecord(text) { return record }
+        guard let text = line else { return .some(nil) }
+        var record = FirebaseRecord(text)
+        if record == nil { record = try longerRecord(from: text) }
+        if record == nil, !hasRecord, FirebaseRecord.isOlder(text) {
+            throw SourceFault(
+                """
+                The CSV has the columns of an older firebase-tools, which leaves Apple's identities out: export it again \
+                by a newer one, as JSON if you can.
+                """)
+        }
+        hasRecord = hasRecord || record != nil
+        return .some(record)
+    }
+
+    /// The record that a line begins whose names have line ends.
+    private mutating func longerRecord(from line: [UInt8]) throws -> FirebaseRecord? {
+        var text = line
         for count in 1..<Self.maximumLines {
             guard let line = try self.line(count - 1), let line, text.count + line.count < maximumRowBytes else {
                 break
@@ -134,7 +160,7 @@ struct FirebaseRecordReader {
             ahead.removeFirst(count)
             return record
         }
-        return .some(nil)
+        return nil
     }
 
     /// A line ahead, without the end that the exporter writes on Windows.

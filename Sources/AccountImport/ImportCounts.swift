@@ -10,6 +10,8 @@ package struct ImportCounts: Sendable {
     package private(set) var hasLeftOut = false
     private var hasAddress = false
     private var hasVerifiedAddress = false
+    /// Whether a row brings an Apple identity.
+    package private(set) var hasAppleIdentity = false
 
     package init() {}
 
@@ -28,6 +30,7 @@ package struct ImportCounts: Sendable {
         let degree = person.email == nil ? nil : person.emailProof
         hasAddress = hasAddress || degree != nil
         hasVerifiedAddress = hasVerifiedAddress || degree != nil && degree != .claimed
+        hasAppleIdentity = hasAppleIdentity || person.identities.contains { $0.key.provider == .apple }
         guard case .created = outcome else { return }
         if let degree { byWord["\(outcome.word):\(degree.rawValue)", default: 0] += 1 }
         if person.isDisabled { byWord["\(outcome.word):disabled", default: 0] += 1 }
@@ -67,8 +70,8 @@ extension ImportNote {
         switch self {
         case .rowMalformed: nil
         case .identitySkipped: "identity_skipped"
-        case .passwordDropped, .passwordMissing, .emailDropped, .nameCut, .subjectUnusual, .holderClaimed, .rowClaimed,
-            .holderImported, .holderDiffers, .externalIDShared, .differs:
+        case .passwordDropped, .passwordMissing, .identityMissing, .emailDropped, .nameCut, .subjectUnusual,
+            .holderClaimed, .rowClaimed, .holderImported, .holderDiffers, .externalIDShared, .differs:
             text
         }
     }

@@ -74,6 +74,8 @@ package struct RowRules: Sendable {
             email = address
         }
         guard email != nil || !identities.isEmpty else { return Self.refused(externalID.text, .noWayIn, notes) }
+        let hasApple = identities.contains { $0.key.provider == .apple }
+        if !skipsApple, !hasApple, email?.isAppleRelay == true { notes.append(.identityMissing) }
         let name = row.displayName.flatMap(DisplayName.init)
         if let given = row.displayName, DisplayName.cuts(given) { notes.append(.nameCut) }
         var hash: PasswordHash?

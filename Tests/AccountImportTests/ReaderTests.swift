@@ -178,6 +178,24 @@ final class PieceInput: ByteInput {
                 { _ in }
             ),
             ("name of nothing", [], { $0.displayName = String(repeating: "\u{115F}", count: 800) }, { _ in }),
+            (
+                "relay address alone", ["identity_missing"],
+                {
+                    $0.email = "x@privaterelay.appleid.com"
+                    $0.identities = [Self.identity(.google)]
+                }, { _ in }
+            ),
+            (
+                "relay address of an identity", [],
+                {
+                    $0.email = "x@privaterelay.appleid.com"
+                    $0.identities = [Self.identity(.apple)]
+                }, { _ in }
+            ),
+            (
+                "relay address, Apple left out", [], { $0.email = "x@privaterelay.appleid.com" },
+                { $0.skipsApple = true }
+            ),
             ("password elsewhere", ["password_missing"], { $0.hasPassword = true }, { _ in }),
             (
                 "word", ["identity_skipped:facebook", "identity_skipped:unnamed"],

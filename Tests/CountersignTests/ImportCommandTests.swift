@@ -163,8 +163,8 @@ import Testing
         let run = try await Self.run(["ndjson", "-"], scratch, input: rows)
         #expect(
             try Self.lines(run.output).map(\.words) == [
-                "1 a created", "2 b created email_dropped",
-                "3 c conflict email_taken holder_claimed row_claimed holder_imported",
+                "1 a created identity_missing", "2 b created identity_missing email_dropped",
+                "3 c conflict email_taken identity_missing holder_claimed row_claimed holder_imported",
             ])
     }
 

@@ -72,6 +72,29 @@ import Testing
             ])
     }
 
+    @Test func `an export of an older firebase-tools, without Apple's identities, is not taken for all`() async throws {
+        func file(_ more: String) -> String {
+            #"""
+            {"users":[{"localId":"f1","email":"x@privaterelay.appleid.com","emailVerified":true,"providerUserInfo":[]}\#(more)]}
+            """#
+        }
+        let unmet = "no row of the source has an Apple identity, so --apple-team did nothing: an older firebase-tools"
+        for words in [["firebase", "--dry-run"], ["firebase"]] {
+            let found = try await run(words, file(""))
+            #expect(found.report == ["1 f1 created identity_missing"], "\(found.errors)")
+            #expect(found.errors.contains(unmet), "\(found.errors)")
+        }
+        let more =
+            #",{"localId":"f2","providerUserInfo":[{"providerId":"apple.com","rawId":"001.lee"}]}"#
+        let found = try await run(["firebase"], file(more))
+        #expect(found.report == ["1 f1 created identity_missing", "2 f2 created"], "\(found.errors)")
+        #expect(!found.errors.contains("--apple-team"), "\(found.errors)")
+
+        let record = (0..<28).map { ($0 == 0 ? "f1" : "") + "," }.joined()
+        let table = try await run(["firebase"], record + "\n")
+        #expect(table.report.isEmpty && table.errors.contains("older firebase-tools"), "\(table.errors)")
+    }
+
     @Test func `Auth0's lines, with the hashes merged in`() async throws {
         let found = try await run(
             ["auth0"],

@@ -152,15 +152,21 @@ import Testing
         #expect(
             try await run("one", first) == [
                 "1 same created", "2 blocked created", "3 moved created", "4 changed created", "5 added created",
-                "6 used created", "7 reset created password_dropped:unknown", "8 relayed created",
-                "9 linked created email_dropped",
+                "6 used created", "7 reset created password_dropped:unknown", "8 relayed created identity_missing",
+                "9 linked created identity_missing email_dropped",
             ])
-        // Two have signed in, or set a password here.
+        // Two have signed in, or set a password here, and one has added Apple.
         try await scratch.execute(
             """
             UPDATE accounts
             SET password_hash = '$scrypt$ln=17,r=8,p=1$AAAA$AAAA', password_is_unused = false
             WHERE external_id IN ('used', 'reset')
+            """,
+            """
+            INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+            SELECT account_id, account_id, 'apple', 'main', '001.x', now()
+            FROM accounts
+            WHERE external_id = 'relayed'
             """)
         let later = [
             row("same", hash: old), row("blocked", more: #","disabled":true"#), row("moved", "other@example.com"),
@@ -171,7 +177,7 @@ import Testing
             try await run("one", later) == [
                 "1 same unchanged", "2 blocked unchanged differs:disabled", "3 moved unchanged differs:email",
                 "4 changed unchanged differs:password", "5 added unchanged differs:password", "6 used unchanged",
-                "7 reset unchanged", "8 relayed unchanged", "9 linked unchanged",
+                "7 reset unchanged", "8 relayed unchanged differs:identities", "9 linked unchanged identity_missing",
             ])
         #expect(try await scratch.count("SELECT count(*) FROM accounts WHERE status = 'disabled'") == 0)
     }

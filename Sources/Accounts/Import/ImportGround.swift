@@ -123,6 +123,7 @@ extension ImportGround.Standing {
             case .passwordDropped, .passwordMissing:
                 lacksPassword = true
                 return passwordHash == nil
+            case .identityMissing: return !identities.contains { $0.provider == .apple }
             case .rowMalformed: return false
             case .identitySkipped, .emailDropped, .nameCut, .subjectUnusual, .holderClaimed, .rowClaimed,
                 .holderImported, .holderDiffers, .externalIDShared, .differs:

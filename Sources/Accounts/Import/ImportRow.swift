@@ -98,6 +98,8 @@ package enum ImportNote: Hashable, Sendable {
     case passwordMissing
     /// By the source's own word for it.
     case identitySkipped(String)
+    /// The address is one that Apple made and forwards, and the source has no Apple identity of the person.
+    case identityMissing
     case emailDropped
     case nameCut
     /// A subject is like none that Apple or Google give out, so that no sign-in finds it.
@@ -132,6 +134,7 @@ package enum ImportNote: Hashable, Sendable {
         case .passwordDropped(let kind): "password_dropped:\(kind.rawValue)"
         case .passwordMissing: "password_missing"
         case .identitySkipped(let word): "identity_skipped:\(word)"
+        case .identityMissing: "identity_missing"
         case .emailDropped: "email_dropped"
         case .nameCut: "name_cut"
         case .subjectUnusual: "subject_unusual"

@@ -26,6 +26,10 @@ extension ImportRunCommand {
                 """)
         }
         guard isRead else { return notices }
+        if appleTeam != nil, counts.rows > 0, !counts.hasAppleIdentity {
+            let cause = source == .firebase ? ": an older firebase-tools leaves them out of what it exports" : ""
+            notices.append("no row of the source has an Apple identity, so --apple-team did nothing\(cause)")
+        }
         if counts.lacksVerifiedAddress {
             notices.append(
                 """

@@ -72,6 +72,23 @@ import Testing
             ])
     }
 
+    @Test func `a password that Firebase names and the source has no hash of is noted`() async throws {
+        let file = #"""
+            {"users":[{"localId":"f1","email":"kim@example.com","providerUserInfo":[{"providerId":"password"}]},
+            {"localId":"f2","email":"lee@example.com","providerUserInfo":[{"providerId":"google.com","rawId":"109"}]},
+            {"localId":"f3","email":"ada@example.com","providerUserInfo":[{"providerId":"password"}],"passwordHash":"\#(Self.firebaseHash)","salt":"42xEC+ixf3L2lw=="}]}
+            """#
+        let missing = "of some people Firebase names a password"
+        for words in [["firebase", "--dry-run"], ["firebase"], ["firebase", "--skip-passwords"]] {
+            let found = try await run(words, file)
+            #expect(
+                found.report == [
+                    "1 f1 created password_missing", "2 f2 created", "3 f3 created password_dropped:firebase",
+                ], "\(found.errors)")
+            #expect(found.errors.contains(missing) != words.contains("--skip-passwords"), "\(found.errors)")
+        }
+    }
+
     @Test func `an export of an older firebase-tools, without Apple's identities, is not taken for all`() async throws {
         func file(_ more: String) -> String {
             #"""

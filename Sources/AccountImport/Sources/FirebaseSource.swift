@@ -96,7 +96,11 @@ extension NeutralRow {
         switch word {
         case "apple.com": provider = .apple
         case "google.com": provider = .google
-        case "password", "email", "emailLink": return
+        // Of who signs in by a link in a mail, too.
+        case "password":
+            hasPassword = true
+            return
+        case "email", "emailLink": return
         default: provider = nil
         }
         add(word, provider, subject: subject) { $0.email = email }

@@ -17,6 +17,14 @@ extension ImportRunCommand {
                 the run; later none is added to a row that is in, unless the import is undone
                 """)
         }
+        if source == .firebase, !skipPasswords, counts.has(.passwordMissing) {
+            notices.append(
+                """
+                of some people Firebase names a password and the source no hash (note password_missing): they sign in by a \
+                link in a mail, or the account that listed them has no permission firebaseauth.configs.getHashConfig. Give \
+                it that before the run; later no hash is added to a row that is in, unless the import is undone
+                """)
+        }
         if source == .auth0, !skipPasswords, counts.has(.passwordMissing) {
             notices.append(
                 """

@@ -3,6 +3,7 @@
 struct ElementReader {
     private let input: any ByteInput
     private let member: String
+    private let continuations: Set<[UInt8]>
     private var chunk: [UInt8] = []
     private var position = 0
     /// The objects (`{`) and arrays (`[`) around the position.
@@ -11,13 +12,18 @@ struct ElementReader {
     private var name: [UInt8] = []
     private var isInArray = false
     private var hasFoundArray = false
+    /// Whether a member of the last object at the top, or in an array there, says where the elements go on behind it.
+    private(set) var goesOn = false
 
     private static let maximumDepth = 256
 
-    /// - Parameter begun: the beginning of the input, which has been read already.
-    init(_ input: any ByteInput, member: String, begun: [UInt8] = []) {
+    /// - Parameters:
+    ///   - continuations: the members that a page has besides, whose text leads to the next one.
+    ///   - begun: the beginning of the input, which has been read already.
+    init(_ input: any ByteInput, member: String, continuations: [String] = [], begun: [UInt8] = []) {
         self.input = input
         self.member = member
+        self.continuations = Set(continuations.map { Array($0.utf8) })
         chunk = begun
     }
 
@@ -26,7 +32,8 @@ struct ElementReader {
     mutating func next() throws -> RowBytes? {
         while let byte = try nextByte() {
             switch byte {
-            case 0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: ","), UInt8(ascii: ":"): continue
+            case 0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: ":"): continue
+            case UInt8(ascii: ","): name = []
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
                 guard let opened = open.popLast(), (opened == UInt8(ascii: "[")) == (byte == UInt8(ascii: "]")) else {
                     throw noJSON
@@ -34,12 +41,14 @@ struct ElementReader {
                 isInArray = false
                 name = []
             case _ where isInArray: return .some(try element(from: byte))
-            case UInt8(ascii: "\""): name = try string()
+            case UInt8(ascii: "\""):
+                let text = try string()
+                goesOn = goesOn || isAtTop && continuations.contains(name) && !text.isEmpty
+                name = text
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 guard open.count < Self.maximumDepth else { throw noJSON }
-                isInArray =
-                    byte == UInt8(ascii: "[") && open.last == UInt8(ascii: "{") && open.count <= 2
-                    && name.elementsEqual(member.utf8)
+                isInArray = byte == UInt8(ascii: "[") && isAtTop && name.elementsEqual(member.utf8)
+                if open.isEmpty || open == [UInt8(ascii: "[")] { goesOn = false }
                 hasFoundArray = hasFoundArray || isInArray
                 open.append(byte)
                 name = []
@@ -51,6 +60,9 @@ struct ElementReader {
         guard hasFoundArray else { throw SourceFault("The document has no array “\(member)”.") }
         return nil
     }
+
+    /// Whether the position is in an object at the top, or in an array there.
+    private var isAtTop: Bool { open.last == UInt8(ascii: "{") && open.count <= 2 }
 
     private var noJSON: SourceFault { SourceFault("The source is no JSON document.") }
 

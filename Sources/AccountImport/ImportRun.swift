@@ -30,8 +30,9 @@ package struct ImportRun: Sendable {
         self.isStopped = isStopped
     }
 
-    package enum Ending: Sendable {
-        case done
+    package enum Ending: Equatable, Sendable {
+        /// - Parameter isWhole: whether the source is all, and not one page of several.
+        case done(isWhole: Bool)
         case stopped
         /// Another run of this name is under way.
         case busy
@@ -129,6 +130,6 @@ package struct ImportRun: Sendable {
             try await pace.rest(after: ContinuousClock.now - begin, in: store)
         }
         // An input that waited for more has ended by the stop.
-        return isStopped() ? .stopped : .done
+        return isStopped() ? .stopped : .done(isWhole: source.isWhole)
     }
 }

@@ -97,6 +97,13 @@ package protocol ImportSource {
     ///
     /// - Throws: ``SourceFault`` when the source can't be read any further.
     mutating func next() async throws -> SourceRow?
+
+    /// Whether what was read to its end is all, and not one page of several.
+    var isWhole: Bool { get }
+}
+
+extension ImportSource {
+    package var isWhole: Bool { true }
 }
 
 /// A source can't be read, or not as it is asked for, in a sentence for the operator.

@@ -204,6 +204,26 @@ import Testing
         #expect(found.accounts == ["c1 kim@example.com stated active 2020-09-13 12:26:40 apple:001.Kim google:109"])
     }
 
+    @Test(arguments: ["PaginationToken", "NextToken"])
+    func `one page of Cognito's users says that more follow, and the last of them that all are in`(_ token: String)
+        async throws
+    {
+        func page(_ id: String, _ more: String = "") -> String {
+            #"{"Users":[{"Attributes":[{"Name":"sub","Value":"\#(id)"},{"Name":"email","Value":"\#(id)@example.com"}]}]\#(more)}"#
+        }
+        let next = #","\#(token)":"CAIS""#
+        for (file, isWhole) in [
+            (page("a", next), false), (page("a", next + #","ResponseMetadata":{"RetryAttempts":0}"#), false),
+            (page("a", #","\#(token)":null,"Other":"x""#), true), (page("a", #","\#(token)":"""#), true),
+            ("[\(page("a", next)),\(page("b"))]", true), ("[\(page("a")),\(page("b", next))]", false),
+        ] as [(String, Bool)] {
+            let found = try await run(["cognito"], file)
+            #expect(found.report.first == "1 a created", "\(found.errors)")
+            #expect(found.errors.contains("says that more follow") != isWhole, "\(file): \(found.errors)")
+            #expect(found.errors.contains("all are in") == isWhole, "\(file): \(found.errors)")
+        }
+    }
+
     @Test func `Keycloak's export, whose aliases are the realm's own`() async throws {
         let file = #"""
             {"realm":"shop","users":[{"id":"k1","createdTimestamp":1600000000123,"enabled":true,"emailVerified":true,

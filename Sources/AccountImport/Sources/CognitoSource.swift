@@ -9,11 +9,15 @@ package struct CognitoSource: ImportSource {
     private let aliases: ProviderAliases
 
     package init(_ input: any ByteInput, aliases: ProviderAliases) {
-        users = ElementReader(input, member: "Users")
+        users = ElementReader(input, member: "Users", continuations: ["PaginationToken", "NextToken"])
         self.aliases = aliases
     }
 
     package mutating func next() async throws -> SourceRow? { try users.next().map { SourceRow(of: $0, row) } }
+
+    /// The AWS CLI follows the service's token (`PaginationToken`) to the last page unless it is to stop before. Then it prints
+    /// that, or one of its own (`NextToken`).
+    package var isWhole: Bool { !users.goesOn }
 
     private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
         guard let list = value["Attributes"]?.elements else { throw .required("Attributes") }

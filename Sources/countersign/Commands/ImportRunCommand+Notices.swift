@@ -2,11 +2,10 @@ import AccountImport
 import Accounts
 
 extension ImportRunCommand {
-    /// What there is to say of the source as a whole, beside what the report has of its rows.
-    ///
-    /// - Parameter isRead: whether it was read to its end. Of what it lacks nothing is known before.
+    /// What there is to say of the source as a whole, beside what the report has of its rows. Of what it lacks nothing is known
+    /// before its end.
     func notices(
-        _ counts: ImportCounts, _ rules: RowRules, _ aliases: ProviderAliases, isRead: Bool
+        _ counts: ImportCounts, _ rules: RowRules, _ aliases: ProviderAliases, _ ending: ImportRun.Ending
     ) -> [String] {
         var notices: [String] = []
         let lacksSignerKey = source == .firebase && !skipPasswords && !rules.passwordKinds.contains(.firebase)
@@ -33,7 +32,14 @@ extension ImportRunCommand {
                 unless the import is undone
                 """)
         }
-        guard isRead else { return notices }
+        guard case .done(let isWhole) = ending else { return notices }
+        if !isWhole {
+            notices.append(
+                """
+                the source is one page, whose PaginationToken or NextToken says that more follow: those people are not in it. \
+                Without --max-items and --no-paginate aws prints all of them
+                """)
+        }
         if appleTeam != nil, counts.rows > 0, !counts.hasAppleIdentity {
             let cause = source == .firebase ? ": an older firebase-tools leaves them out of what it exports" : ""
             notices.append("no row of the source has an Apple identity, so --apple-team did nothing\(cause)")

@@ -129,7 +129,7 @@ struct ImportRunCommand: AsyncParsableCommand {
         }
         if ending == .busy { throw UsageFault.isBusy(name) }
         let counts = try await output.finish()
-        for notice in notices(counts, rules, aliases, isRead: ending == .done) { printNotice(notice) }
+        for notice in notices(counts, rules, aliases, ending) { printNotice(notice) }
         switch ending {
         case .busy: break
         case .stopped:
@@ -156,8 +156,9 @@ struct ImportRunCommand: AsyncParsableCommand {
                 differs): of people who have changed them since or, where the rows are another system's, of other people, \
                 who are not in: bring those in under another --id
                 """)
-        case .done:
-            printNotice("all are in; `countersign import undo \(name)` takes back what is untouched")
+        case .done(let isWhole):
+            let which = isWhole ? "all" : "these"
+            printNotice("\(which) are in; `countersign import undo \(name)` takes back what is untouched")
         }
         if counts.hasLeftOut { throw ExitCode(1) }
     }

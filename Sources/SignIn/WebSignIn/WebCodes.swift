@@ -2,10 +2,11 @@ package import Accounts
 package import KeyRing
 import OpenSSL
 
-/// What apps, clients of the OAuth server and browsers get for what people post on our own pages: a code, or a cookie.
+/// What apps, clients of the OAuth server and browsers get for what people post on our own pages, or bring from a provider: a
+/// code, or a cookie.
 ///
-/// One is derived from the form, the browser's cookie and the key ring's `codes` subkey: the same form of the same browser has
-/// the same code, though the database has no more of it than the SHA-256.
+/// One is derived from the form or answer, the browser's cookie and the key ring's `codes` subkey: the same form of the same
+/// browser has the same code, though the database has no more of it than the SHA-256.
 package struct WebCodes: Sendable {
     /// Who gets a code. No text that is derived from begins as that of another use of the subkey.
     package enum Recipient: Sendable {

@@ -57,7 +57,7 @@ package struct PastWebFlow: Sendable {
 package struct FlowReference: Sendable {
     package let id: WebFlowID
     package let browser: BrowserSecret
-    /// What the browser goes on with, as it was posted; `nil` where it looks.
+    /// What the browser goes on with: a form, as it was posted, or a provider's answer; `nil` where it looks.
     package let form: [UInt8]?
     /// The ticket of the page that the form was on, if it was about one.
     package let ticket: LinkTicketName?

@@ -97,12 +97,15 @@ extension WebSignIn {
     /// What the same form of the browser was answered with before. An answer that is under way is waited for: it takes
     /// several statements to open a session and to end its flow.
     ///
-    /// - Parameter refusal: of the form that came once more.
-    private func answer(
-        toFormOf reference: FlowReference, after refusal: SignInFailure, by call: Call
+    /// - Parameters:
+    ///   - refusal: of the form that came once more.
+    ///   - limit: how long is waited.
+    func answer(
+        toFormOf reference: FlowReference, after refusal: SignInFailure, within limit: Duration = .seconds(2),
+        by call: Call
     ) async throws(SignInFailure) -> WebStep? {
         guard reference.form != nil else { return nil }
-        let deadline = ContinuousClock.now + Self.answerLimit
+        let deadline = ContinuousClock.now + limit
         while let answered = try await stored({
             try await store.answered(reference.id, of: reference.browser.hash, by: call)
         }) {
@@ -146,9 +149,6 @@ extension WebSignIn {
         await limits.putBackNetworks(.guessPerNetwork, by: call)
         return code
     }
-
-    /// How long an answer is waited for that is under way.
-    private static let answerLimit = Duration.seconds(2)
 }
 
 extension SignInFailure {

@@ -36,9 +36,12 @@ extension WebSignIn {
 
     /// Binds to the account that is shown by an identity of it. Another identity changes nothing.
     ///
-    /// - Parameter replaced: the identity in whose place the ticket's is to be, as the person said before they left.
+    /// - Parameters:
+    ///   - replaced: the identity in whose place the ticket's is to be, as the person said before they left.
+    ///   - reference: with the provider's answer that has proven the person.
     func prove(
-        _ flow: StoredWebFlow, _ ticket: String, by person: ProvenPerson, replacing replaced: IdentityID?, by call: Call
+        _ flow: StoredWebFlow, _ ticket: String, by person: ProvenPerson, replacing replaced: IdentityID?,
+        answering reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         let identity: VerifiedIdentity
         let grant: NewGrant?
@@ -71,7 +74,7 @@ extension WebSignIn {
         } catch {
             return try await unproven(flow, .refused(error), by: call)
         }
-        return try await enter(flow, bound, by: call)
+        return try await enter(flow, bound, answering: reference, by: call)
     }
 
     /// The session that proves the account is ended, whatever comes of it: the browser has the one that *bind* opens. It proves

@@ -11,33 +11,41 @@ extension WebSignIn {
         return left.map { past($0) }
     }
 
-    /// The flow to which Google's answer has come too late.
+    /// The flow to which Google's answer has come too late, or once more.
     package func lateFlow(
-        ofGoogle state: String, browser: BrowserSecret?, by call: Call
+        of answer: GoogleAnswer, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> PastWebFlow? {
-        try await left(WebFlowStore.Claim.state, state, .google, browser, by: call).map { past($0) }
-    }
-
-    /// The same of Apple's. It is posted from another site, without the cookie: the state alone says whose it is.
-    package func lateFlow(ofApple state: String, by call: Call) async throws(SignInFailure) -> PastWebFlow? {
-        try await left(WebFlowStore.Claim.state, state, .apple, nil, by: call).map { past($0, lacksCookie: true) }
+        try await late(WebReturn(answer), browser, by: call)
     }
 
     /// The same of Apple's answer that was held.
     package func lateFlow(
         ofHandle handle: String, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> PastWebFlow? {
-        try await left(WebFlowStore.Claim.handle, handle, .apple, browser, by: call).map { past($0) }
+        try await late(WebReturn(handle: handle), browser, by: call)
+    }
+
+    /// The same of Apple's that was to be held. It is posted from another site, without the cookie: the state alone says whose
+    /// it is, and what has come before is not known.
+    package func lateFlow(ofApple state: String, by call: Call) async throws(SignInFailure) -> PastWebFlow? {
+        guard let state = OpaqueSecret.hash(ofPresented: state) else { return nil }
+        return try await left(.state(state), .apple, nil, by: call).map { past($0, lacksCookie: true) }
+    }
+
+    private func late(
+        _ returned: WebReturn, _ browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> PastWebFlow? {
+        guard let claim = returned.claim, let left = try await left(claim, returned.provider, browser, by: call),
+            // It is neither over nor too late.
+            left.flow.status != .verifying
+        else { return nil }
+        return past(left)
     }
 
     private func left(
-        _ claim: (SecretHash) -> WebFlowStore.Claim, _ presented: String, _ provider: Provider,
-        _ browser: BrowserSecret?, by call: Call
+        _ claim: WebFlowStore.Claim, _ provider: Provider, _ browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> LeftWebFlow? {
-        guard let claim = OpaqueSecret.hash(ofPresented: presented).map(claim) else { return nil }
-        return try await stored {
-            try await store.left(waitingFor: claim, from: provider, for: browser?.hash, by: call)
-        }
+        try await stored { try await store.left(waitingFor: claim, from: provider, for: browser?.hash, by: call) }
     }
 
     /// To another browser than its own each has expired, and leads to the page of the account at most.
@@ -64,6 +72,68 @@ extension WebSignIn {
             guard let request = OAuthFlowRequest(stored: flow.oauthRequest) else { return nil }
             return .client(request.authorization, name: request.clientName)
         case .app, .oauth: return nil
+        }
+    }
+}
+
+// MARK: - A provider's answer that comes once more
+
+/// What a browser comes back from a provider with.
+struct WebReturn {
+    let provider: Provider
+    /// `nil` when it can't be of a flow.
+    let claim: WebFlowStore.Claim?
+    /// What the codes are derived from that it is answered with.
+    let form: [UInt8]
+
+    init(handle: String) {
+        provider = .apple
+        claim = OpaqueSecret.hash(ofPresented: handle).map(WebFlowStore.Claim.handle)
+        form = Array(handle.utf8)
+    }
+
+    init(_ answer: GoogleAnswer) {
+        provider = .google
+        claim = OpaqueSecret.hash(ofPresented: answer.state).map(WebFlowStore.Claim.state)
+        // Who has gone back to Google's page, and taken another account there, comes with another code.
+        form = Array("\(answer.state) \(answer.code ?? "")".utf8)
+    }
+}
+
+extension WebSignIn {
+    /// What an answer has come to that no flow waits for, because its browser has brought it before: loaded its page again, or
+    /// asked for it twice. It is not verified a second time.
+    func again(
+        _ returned: WebReturn, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        guard let claim = returned.claim, let browser,
+            let left = try await left(claim, returned.provider, browser, by: call),
+            let step = try await step(
+                since: returned, in: FlowReference(id: left.flow.id, browser: browser, form: returned.form), by: call)
+        else {
+            note(.stateUnknown, provider: returned.provider, by: call)
+            throw .webAnswerRefused
+        }
+        return step
+    }
+
+    private func step(
+        since returned: WebReturn, in reference: FlowReference, by call: Call
+    ) async throws(SignInFailure) -> WebStep? {
+        // It may be under way for as long as the provider takes.
+        let limit = credentials.codes.timeout.alone
+        if let step = try await answer(toFormOf: reference, after: .webAnswerRefused, within: limit, by: call) {
+            return step
+        }
+        let answered = try await stored {
+            try await store.answered(reference.id, of: reference.browser.hash, by: call)
+        }
+        guard let flow = answered?.flow else { return nil }
+        switch flow.status {
+        case .new: return .choose(try await page(of: flow, by: call))
+        case .linking: return .link(try await page(of: flow, by: call))
+        case .spent where flow.errand?.session != nil: return .linked(returned.provider, languages: flow.languages)
+        default: return nil
         }
     }
 }

@@ -136,21 +136,21 @@ extension WebSignIn {
         }
     }
 
-    /// Verifies the answer that the browser comes for, and ends the flow.
+    /// Verifies the answer that the browser comes for, and ends the flow. One that comes once more has the same step.
     package func finishApple(
         handle: String, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.finish, as: \.stepOutcome) { () throws(SignInFailure) in
-            let answer = try await take(
-                WebFlowStore.Claim.handle, handle, from: .apple, as: configuration.apple?.servicesID, browser: browser,
-                by: call)
+            let returned = WebReturn(handle: handle)
+            guard
+                let (answer, reference) = try await take(
+                    returned, as: configuration.apple?.servicesID, browser: browser, by: call)
+            else { return try await again(returned, browser: browser, by: call) }
             guard let held = answer.held, let secrets = answer.secrets else {
                 throw .fault(operation: "read a held answer")
             }
-            if let error = held.error {
-                return try await decline(answer.flow, browser: browser, error: error, by: call)
-            }
-            return try await finish(answer.flow, at: .apple, replacing: secrets.replaced, by: call) {
+            if let error = held.error { return try await decline(answer.flow, reference, error: error, by: call) }
+            return try await finish(answer.flow, reference, at: .apple, replacing: secrets.replaced, by: call) {
                 () throws(SignInFailure) in
                 try await credentials.apple(
                     held, clientID: answer.clientID, redirectURI: answer.redirectURI, secrets, by: call)
@@ -160,23 +160,23 @@ extension WebSignIn {
 
     // MARK: Google
 
-    /// Verifies what the browser has come back with, and ends the flow.
+    /// Verifies what the browser has come back with, and ends the flow. What comes once more has the same step.
     package func finishGoogle(
         _ answer: GoogleAnswer, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.finish, as: \.stepOutcome) { () throws(SignInFailure) in
-            let taken = try await take(
-                WebFlowStore.Claim.state, answer.state, from: .google, as: configuration.google?.clientID,
-                browser: browser, by: call)
+            let returned = WebReturn(answer)
+            guard
+                let (taken, reference) = try await take(
+                    returned, as: configuration.google?.clientID, browser: browser, by: call)
+            else { return try await again(returned, browser: browser, by: call) }
             guard let secrets = taken.secrets else { throw .fault(operation: "read a flow's secrets") }
             guard isIssuedByGoogle(answer) else {
                 note(.issuerMismatch, provider: .google, by: call)
                 return try await fail(taken.flow, .credentialRejected(.issuerRejected, retryAfter: nil), by: call)
             }
-            if let error = answer.error {
-                return try await decline(taken.flow, browser: browser, error: error, by: call)
-            }
-            return try await finish(taken.flow, at: .google, replacing: secrets.replaced, by: call) {
+            if let error = answer.error { return try await decline(taken.flow, reference, error: error, by: call) }
+            return try await finish(taken.flow, reference, at: .google, replacing: secrets.replaced, by: call) {
                 () throws(SignInFailure) in
                 try await credentials.google(
                     answer.code, clientID: taken.clientID, redirectURI: taken.redirectURI, secrets, by: call)
@@ -194,19 +194,18 @@ extension WebSignIn {
     // MARK: Both
 
     /// Takes the flow that waits for this answer. From here on it is spent.
+    ///
+    /// - Returns: `nil` when none waits for it.
     private func take(
-        _ claim: (SecretHash) -> WebFlowStore.Claim, _ presented: String, from provider: Provider,
-        as clientID: ProviderClientID?, browser: BrowserSecret?, by call: Call
-    ) async throws(SignInFailure) -> WebAnswer {
-        guard let claim = OpaqueSecret.hash(ofPresented: presented).map(claim),
+        _ returned: WebReturn, as clientID: ProviderClientID?, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> (WebAnswer, FlowReference)? {
+        let provider = returned.provider
+        guard let claim = returned.claim,
             let answer = try await stored({
                 try await store.take(claim, from: provider, by: browser?.hash, by: call)
             })
-        else {
-            note(.stateUnknown, provider: provider, by: call)
-            throw .webAnswerRefused
-        }
-        guard answer.isOfBrowser else {
+        else { return nil }
+        guard let browser, answer.isOfBrowser else {
             note(.browserMismatch, provider: provider, by: call)
             throw browser == nil ? .webCookieMissing : .webAnswerRefused
         }
@@ -217,12 +216,12 @@ extension WebSignIn {
             try await end(answer.flow, as: .failed)
             throw .webFlowExpired
         }
-        return answer
+        return (answer, FlowReference(id: answer.flow.id, browser: browser, form: returned.form))
     }
 
     private func finish(
-        _ flow: StoredWebFlow, at provider: Provider, replacing replaced: IdentityID?, by call: Call,
-        _ verify: () async throws(SignInFailure) -> ProvenPerson
+        _ flow: StoredWebFlow, _ reference: FlowReference, at provider: Provider, replacing replaced: IdentityID?,
+        by call: Call, _ verify: () async throws(SignInFailure) -> ProvenPerson
     ) async throws(SignInFailure) -> WebStep {
         // The address that the browser comes back to names none.
         let call = calls.preferring(flow.languages, in: call)
@@ -238,14 +237,15 @@ extension WebSignIn {
         }
         if let session = flow.errand?.session { return try await link(flow, person, to: session, by: call) }
         if let ticket = flow.linkTicket {
-            return try await prove(flow, ticket, by: person, replacing: replaced, by: call)
+            return try await prove(
+                flow, ticket, by: person, replacing: replaced, answering: reference, by: call)
         }
-        return try await settle(flow, person, by: call)
+        return try await settle(flow, person, answering: reference, by: call)
     }
 
     /// The provider has refused, or the person there: they choose another way, unless the app wants this one alone.
     private func decline(
-        _ flow: StoredWebFlow, browser: BrowserSecret?, error: String, by call: Call
+        _ flow: StoredWebFlow, _ reference: FlowReference, error: String, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         let isCancelled = ["user_cancelled_authorize", "access_denied"].contains { $0.hasSameBytes(as: error) }
         let refusal = SignInFailure.providerUnavailable(retryAfter: 5, reason: "provider_error")
@@ -253,8 +253,8 @@ extension WebSignIn {
             return try await unproven(flow, isCancelled ? .cancelled : .refused(refusal), by: call)
         }
         if flow.errand?.session != nil { return try await notLinked(flow, isCancelled ? nil : refusal) }
-        if isCancelled, flow.onlyProvider == nil, let browser {
-            let reopened = try await stored { try await store.reopen(flow.id, of: browser.hash, by: call) }
+        if isCancelled, flow.onlyProvider == nil {
+            let reopened = try await stored { try await store.reopen(flow.id, of: reference.browser.hash, by: call) }
             guard let reopened else { throw .webFlowExpired }
             return .choose(try await page(of: reopened, by: call), after: .cancelled)
         }

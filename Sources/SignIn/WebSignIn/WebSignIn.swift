@@ -286,13 +286,13 @@ package final class WebSignIn: Sendable {
     ///
     /// - Parameters:
     ///   - flow: is being verified.
-    ///   - reference: with the form that has proven the person, if one has.
+    ///   - reference: with what has proven the person: a form, or a provider's answer.
     func settle(
-        _ flow: StoredWebFlow, _ person: ProvenPerson, answering reference: FlowReference? = nil, by call: Call
+        _ flow: StoredWebFlow, _ person: ProvenPerson, answering reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         do throws(SignInFailure) {
             switch flow.kind {
-            case .app: return try await handOver(person, of: flow, by: call)
+            case .app: return try await handOver(person, of: flow, answering: reference, by: call)
             case .account, .oauth: return try await enter(flow, person, answering: reference, by: call)
             }
         } catch {
@@ -309,11 +309,11 @@ package final class WebSignIn: Sendable {
 
     /// Gives the app a code for the person that a provider has proven.
     private func handOver(
-        _ person: ProvenPerson, of flow: StoredWebFlow, by call: Call
+        _ person: ProvenPerson, of flow: StoredWebFlow, answering reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         let code: OpaqueSecret
         do throws(SignInFailure) {
-            code = try .fresh()
+            code = try codes.code(in: reference)
             let new = try newCode(code, of: flow, by: call)
             guard try await stored({ try await store.keep(person, of: flow.id, for: new, by: call) }) else {
                 throw .webFlowExpired
@@ -333,7 +333,7 @@ package final class WebSignIn: Sendable {
 
     /// Decides on the account of a person whose flow ends here.
     private func enter(
-        _ flow: StoredWebFlow, _ person: ProvenPerson, answering reference: FlowReference?, by call: Call
+        _ flow: StoredWebFlow, _ person: ProvenPerson, answering reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         // The way of such a flow is that to the provider alone.
         guard flow.errand?.session == nil else { throw .webFlowExpired }
@@ -345,17 +345,12 @@ package final class WebSignIn: Sendable {
 
     /// Opens the browser's session.
     ///
-    /// - Parameter reference: with the form that it is the answer to, if it is to one.
+    /// - Parameter reference: with the form, or the provider's answer, that it is the answer to.
     func enter(
-        _ flow: StoredWebFlow, _ signedIn: SignedIn, answering reference: FlowReference? = nil, by call: Call
+        _ flow: StoredWebFlow, _ signedIn: SignedIn, answering reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         let id = signedIn.session.id
-        let secret: WebSessionSecret =
-            if let reference {
-                WebSessionSecret(try codes.sent(to: .browser(id)).code(in: reference))
-            } else {
-                try .fresh()
-            }
+        let secret = WebSessionSecret(try codes.sent(to: .browser(id)).code(in: reference))
         try await sessions.open(id, secret, by: call)
         guard flow.kind == .oauth else {
             try await end(flow, as: .spent, in: id)

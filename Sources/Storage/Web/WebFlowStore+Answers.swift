@@ -23,10 +23,17 @@ extension WebFlowStore {
         /// The SHA-256 of the state.
         case state(SecretHash)
 
+        /// Of the flow that waits for it.
         fileprivate var condition: SQL {
             switch self {
             case .handle(let hash): "f.handle_hash = \(hash) AND f.status = 'returned'"
             case .state(let hash): "f.state_hash = \(hash) AND f.status = 'sent'"
+            }
+        }
+
+        fileprivate var hash: SecretHash {
+            switch self {
+            case .handle(let hash), .state(let hash): hash
             }
         }
     }
@@ -53,14 +60,18 @@ extension WebFlowStore {
             """) == 1
     }
 
-    /// The flow that waits for this answer, or did when it expired.
+    /// The flow that waits for this answer, or did when it expired; to its own browser also the one that waits no more, as it
+    /// was taken, or its person went on by another way.
     package func left(
         waitingFor claim: Claim, from provider: Provider, for browser: SecretHash?, by call: Call
     ) async throws(PostgresError) -> LeftWebFlow? {
-        try await left(where: "\(claim.condition) AND f.provider = \(provider.rawValue)", for: browser, by: call)
+        let before: SQL = "f.state_hash = \(claim.hash) AND f.status <> 'sent' AND f.browser_hash = \(browser)"
+        return try await left(
+            where: "(\(claim.condition) OR \(before)) AND f.provider = \(provider.rawValue)", for: browser, by: call)
     }
 
-    /// Takes a flow to which a browser has come back. One that another browser comes for fails, with all that it kept.
+    /// Takes a flow to which a browser has come back. One that another browser comes for fails, with all that it kept. That of
+    /// its own keeps the hash of the state or handle, as its state's: an answer that comes once more is known by that.
     ///
     /// - Parameter browser: the SHA-256 of the browser's cookie; `nil` if it has none.
     /// - Returns: `nil` when there is none at this provider that waits for it.
@@ -77,7 +88,9 @@ extension WebFlowStore {
                 FOR UPDATE
             )
             UPDATE web_flows f
-            SET status = CASE WHEN w.is_own THEN 'verifying' ELSE 'failed' END, \(WebFlowStore.erasingProviderStep)
+            SET status = CASE WHEN w.is_own THEN 'verifying' ELSE 'failed' END,
+                state_hash = CASE WHEN w.is_own THEN COALESCE(f.state_hash, f.handle_hash) END,
+                \(WebFlowStore.erasingProviderStep)
             FROM waiting w
             WHERE f.flow_id = w.flow_id
             RETURNING \(WebFlowStore.columns), w.is_own, f.client_id, f.provider_redirect_uri, w.sealed_secrets,

@@ -332,9 +332,10 @@ package struct WebFlowStore: Sendable {
         "GREATEST(f.expires_at, LEAST(\(end), f.created_at + \(Lifetimes.longestWebFlowSeconds) * interval '1 second'))"
     }
 
-    /// What a flow keeps for the browser's return.
+    /// What a flow keeps for the browser's return, but for the state's hash: it lets in no answer unless the flow is `sent`,
+    /// and leads one that comes later to what has become of the flow.
     static let erasingProviderStep: SQL =
-        "state_hash = NULL, handle_hash = NULL, sealed_secrets = NULL, sealed_answer = NULL, answer_expires_at = NULL"
+        "handle_hash = NULL, sealed_secrets = NULL, sealed_answer = NULL, answer_expires_at = NULL"
 
     static let erasingAll: SQL = "\(erasingProviderStep), sealed_ticket = NULL, login_hint = NULL"
 

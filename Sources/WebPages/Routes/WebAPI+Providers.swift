@@ -41,13 +41,14 @@ extension WebAPI {
                     return try await response(to: request, step)
                 } late: {
                     try await signIn.lateFlow(
-                        ofGoogle: answer.state, browser: cookies.browser(of: request), by: call(of: request))
+                        of: answer, browser: cookies.browser(of: request), by: call(of: request))
                 }
             },
         ]
     }
 
-    /// Takes a provider's answer. Who has brought it too late goes back to where they began.
+    /// Takes a provider's answer. Who has brought it too late goes back to where they began, and who brings it once more reads
+    /// that the flow is over.
     private func taking(
         _ take: () async throws -> Response, late: () async throws -> PastWebFlow?
     ) async throws -> Response {
@@ -56,7 +57,7 @@ extension WebAPI {
         } catch SignInFailure.webAnswerRefused {
             let refused = SignInFailure.webAnswerRefused
             guard let flow = try await late() else { throw refused }
-            throw try await refusal(.flowExpired, refused.problem, of: flow)
+            throw try await refusal(flow.isOver ? .flowOver : .flowExpired, refused.problem, of: flow)
         }
     }
 

@@ -41,6 +41,20 @@ import Testing
         #expect(try await world.decision("allow", on: consent, browser)["code"] != nil)
     }
 
+    @Test func `who comes back from the provider twice is led to the consent, in the one session`() async throws {
+        let client = try await world.linkingClient()
+        _ = try await world.signedInBrowser("back-twice")
+        let browser = world.browser()
+        let shown = try await world.press(.google, on: try await browser.open(client.url()), browser)
+        let url = try await world.consent("back-twice", at: shown, browser, following: false).location()
+        let consent = try await browser.clickTwice { try await browser.open(url, following: $0) }
+        _ = try consent.consentForm()
+        let session = try #require(browser.session)
+        _ = try await browser.open(url).consentForm()
+        #expect(browser.session?.value == session.value)
+        #expect(try await world.decision("allow", on: consent, browser)["code"] != nil)
+    }
+
     /// A new account's owner asks for a code at the client's sign-in.
     ///
     /// - Returns: the page that waits for the code, and the code.

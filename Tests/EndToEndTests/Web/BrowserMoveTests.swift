@@ -37,6 +37,40 @@ import Testing
         #expect(try await world.exchange(try back.code(), attempt).status == 200)
     }
 
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `the page that opens an app is the same when it is loaded again, until the app has come`(
+        _ provider: Sandbox.Provider
+    ) async throws {
+        let browser = world.browser()
+        let person = "reloading-\(provider.rawValue)"
+        try await world.newPerson(person)
+        let attempt = try AppAttempt(redirectURI: WebWorld.privateScheme)
+        let chooser = try await world.chooser(attempt, browser)
+        let page = try await world.signIn(person, with: provider, on: chooser, browser).expecting(200)
+        let back = try AppAnswer(page)
+        let code = try back.code()
+        let again = try await browser.open(page.url).expecting(200)
+        #expect(try AppAnswer(again).uri == back.uri)
+        let other = try await world.browser().open(page.url).expecting(400)
+        #expect(!other.answer.body.contains(code))
+        #expect(try await world.exchange(code, attempt).status == 200)
+        let late = try await browser.open(page.url).expecting(400)
+        #expect(late.html.title.hasPrefix("This sign-in is over"), "\(late.answer.body)")
+    }
+
+    @Test func `a provider's answer that comes twice adds the provider, and leads to the account both times`()
+        async throws
+    {
+        let (browser, page, _) = try await AccountHolder.signedIn("adding-twice")
+        try await world.newPerson("added-twice")
+        let shown = try await browser.submit("/web/account/link/google", on: page)
+        let url = try await world.consent("added-twice", at: shown, browser, following: false).location()
+        let pages = try await concurrently(0..<2) { _ in try await browser.open(url) }
+        for page in pages {
+            #expect(page.status == 200 && page.html.text.contains("Google is added."), "\(page.answer.text)")
+        }
+    }
+
     @Test func `a HEAD and a prefetch open and spend nothing`() async throws {
         let browser = world.browser()
         try await world.newPerson("eager")

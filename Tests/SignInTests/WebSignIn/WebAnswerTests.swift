@@ -23,9 +23,8 @@ import Testing
         try await expectFailure("webAnswerRefused") { try await fixture.hold(answer) }
         let step = try await fixture.finish(handle: handle)
         #expect(try !step.appReturn.isError)
-        try await expectFailure("webAnswerRefused") { try await fixture.finish(handle: handle) }
+        #expect(try await fixture.finish(handle: handle).appReturn == step.appReturn)
         #expect(try await fixture.exchanges(at: .apple).count == 1)
-        // One sum of both.
         #expect(try await fixture.refusals() == ["web_state_unknown"])
     }
 
@@ -153,6 +152,89 @@ import Testing
         for index in 0..<20 { _ = try await open(index) }
         try await expectFailure("rateLimited") { try await open(20) }
         #expect(try await fixture.count("web_flows") == 20)
+    }
+
+    // MARK: The same browser once more
+
+    @Test func `the same answer has the same code until the app comes, and no other answer or browser has it`()
+        async throws
+    {
+        let flow = try await fixture.open()
+        let answer = try await fixture.googleAnswer(flow)
+        let answers = try await concurrently(0..<4) { _ in try await fixture.finish(answer).appReturn }
+        #expect(Set(answers).count == 1)
+        #expect(try await fixture.exchanges(at: .google).count == 1)
+        // As of who has gone back to Google's page, and taken another account.
+        let other = GoogleAnswer(state: answer.state, code: "4/0Aother", issuer: answer.issuer, error: nil)
+        try await expectFailure("webAnswerRefused") { try await fixture.finish(other) }
+        let browser = try BrowserSecret.fresh()
+        try await expectFailure("webAnswerRefused") {
+            try await fixture.web.finishGoogle(answer, browser: browser, by: fixture.call)
+        }
+        let step = try await fixture.finish(answer)
+        #expect(try step.appReturn == answers.first)
+        _ = try await fixture.exchange(try step.code).ticket
+        try await expectFailure("webAnswerRefused") { try await fixture.finish(answer) }
+        #expect(try await fixture.status(flow) == "spent")
+        #expect(try await fixture.exchanges(at: .google).count == 1)
+    }
+
+    @Test func `a code that is over is answered no more`() async throws {
+        let answer = try await fixture.googleAnswer(try await fixture.open())
+        _ = try await fixture.finish(answer).code
+        try await fixture.base.advance(by: 60)
+        try await expectFailure("webAnswerRefused") { try await fixture.finish(answer) }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `in a flow that ends here it leads to the question, and then opens the same session while that is live`(
+        provider: Provider
+    ) async throws {
+        /// A way back from the provider, which may be gone more than once.
+        func wayBack(in flow: WebFlow) async throws -> @Sendable () async throws -> WebStep {
+            let fixture = self.fixture
+            switch provider {
+            case .apple:
+                let handle = try await fixture.hold(try await fixture.appleAnswer(flow))
+                return { try await fixture.finish(handle: handle) }
+            case .google:
+                let answer = try await fixture.googleAnswer(flow)
+                return { try await fixture.finish(answer) }
+            }
+        }
+        let asked = try await fixture.openAccountFlow()
+        let first = try await wayBack(in: asked)
+        let ticket = try await first().link.required.linkTicket
+        #expect(try await first().link.required.linkTicket == ticket)
+        _ = try await fixture.create(in: asked).cookie
+        try await expectFailure("webAnswerRefused") { try await first() }
+
+        let second = try await wayBack(in: try await fixture.openAccountFlow())
+        let cookies = try await concurrently(0..<4) { _ in try await second().cookie.text }
+        #expect(Set(cookies).count == 1)
+        let cookie = try await second().cookie
+        #expect(cookie.text == cookies.first)
+        #expect(try await fixture.exchanges(at: provider).count == 2)
+        try await fixture.web.sessions.end(cookie, by: fixture.call)
+        try await expectFailure("webAnswerRefused") { try await second() }
+    }
+
+    @Test func `who has cancelled at the provider, or gone on by another way, is led to where the flow stands`()
+        async throws
+    {
+        let flow = try await fixture.open()
+        let cancelled = try await fixture.googleAnswer(flow, action: "cancel")
+        guard case .choose(_, .cancelled?) = try await fixture.finish(cancelled),
+            case .choose(let page, nil) = try await fixture.finish(cancelled)
+        else { return #expect(Bool(false)) }
+        #expect(page.id == flow.id && page.status == .new)
+
+        try await fixture.register("lee@example.com")
+        let answer = try await fixture.googleAnswer(flow)
+        _ = try await fixture.enter("lee@example.com", in: flow).code
+        try await expectFailure("webAnswerRefused") { try await fixture.finish(answer) }
+        let past = try await fixture.web.lateFlow(of: answer, browser: fixture.browser, by: fixture.call)
+        #expect(past?.isOver == true && past?.isOfBrowser == true)
     }
 
     // MARK: Another configuration meanwhile

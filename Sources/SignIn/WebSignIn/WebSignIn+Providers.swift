@@ -291,6 +291,8 @@ extension SignInFailure {
     /// Whether trying again may help.
     fileprivate var isTemporary: Bool {
         switch self {
+        // As where the keys may not be fetched again yet.
+        case .credentialRejected(_, let retryAfter): retryAfter != nil
         case .rateLimited: true
         case .fault: false
         default: OutcomeLabel(self).outcome == .unavailable

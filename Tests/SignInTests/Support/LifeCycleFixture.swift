@@ -127,16 +127,17 @@ struct LifeCycleFixture: ServiceFixture {
     /// The same service, configured differently.
     ///
     /// - Parameters:
-    ///   - google: Google's rules; `nil` for the fixture's.
+    ///   - apple: Apple's rules; `nil` for the fixture's.
+    ///   - google: the same of Google's.
     ///   - endpoints: `nil` for the fixture's.
     func service(
-        google: GoogleProvider? = nil, endpoints: TokenEndpoints? = nil,
+        apple: AppleProvider? = nil, google: GoogleProvider? = nil, endpoints: TokenEndpoints? = nil,
         _ configure: (inout SignInService.Configuration) -> Void
     ) -> SignInService {
         var configuration = configuration
         configure(&configuration)
         return SignInService(
-            configuration: configuration, apple: apple, google: google ?? self.google,
+            configuration: configuration, apple: apple ?? self.apple, google: google ?? self.google,
             endpoints: endpoints ?? self.endpoints, resources: resources)
     }
 

@@ -66,14 +66,14 @@ struct WebFixture: ServiceFixture {
     }
 
     private init(
-        _ base: LifeCycleFixture, google: GoogleProvider, browser: BrowserSecret,
+        _ base: LifeCycleFixture, apple: AppleProvider? = nil, google: GoogleProvider, browser: BrowserSecret,
         _ configure: (inout SignInService.Configuration) -> Void
     ) throws {
         self.base = base
         self.google = google
         self.browser = browser
         service = base.service(
-            google: google,
+            apple: apple, google: google,
             endpoints: TokenEndpoints(
                 apple: base.endpoints.apple, google: LifeCycleFixture.googleEndpoint(google, of: base.sandbox)),
             configure)
@@ -88,6 +88,15 @@ struct WebFixture: ServiceFixture {
             configuration = service.configuration
             configuration.web = changed
         }
+    }
+
+    /// The same browser, where Apple's posted tokens are verified by keys that are fetched.
+    func fetchingKeys() throws -> WebFixture {
+        let cache = KeySetCache(
+            provider: .apple, url: base.sandbox.appleKeysURL, fetcher: base.sandbox.fetcher, clock: clock,
+            logger: .silent)
+        let apple = AppleProvider(configuration: base.apple.configuration, keys: .cache(cache))
+        return try WebFixture(base, apple: apple, google: google, browser: browser) { $0 = service.configuration }
     }
 
     private static func configuration(at sandbox: Sandbox, hostedDomains: [String]) -> WebSignIn.Configuration {

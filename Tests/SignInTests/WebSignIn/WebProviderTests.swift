@@ -215,6 +215,23 @@ import Testing
         #expect(try step.error == "temporarily_unavailable")
     }
 
+    @Test func `a token by a key that may not be fetched yet is no fault of the server's, and the app may try again`()
+        async throws
+    {
+        let web = try fixture.fetchingKeys()
+        #expect(try await !web.sign(in: try await web.open(), at: .apple).appReturn.isError)
+        // Within the minute in which the keys were fetched.
+        try await fixture.base.sandbox.rotateKeys(.apple)
+        #expect(try await web.sign(in: try await web.open(), at: .apple).error == "temporarily_unavailable")
+        #expect(try await web.refusals() == ["key_unknown"])
+        try await fixture.base.advance(by: 60)
+        #expect(try await !web.sign(in: try await web.open(), at: .apple).appReturn.isError)
+        // One that the newest set lacks was made up.
+        try await fixture.base.advance(by: 60)
+        try await fixture.base.sandbox.alterNext(.apple, token: .init(header: #"{"kid":"made-up"}"#))
+        #expect(try await web.sign(in: try await web.open(), at: .apple).error == "server_error")
+    }
+
     @Test func `Apple's code suffices without a token`() async throws {
         try await fixture.base.sandbox.alterNext(.apple, withoutParameters: ["id_token"])
         #expect(try await fixture.exchange(try await fixture.code(.apple)).ticket.identity != nil)

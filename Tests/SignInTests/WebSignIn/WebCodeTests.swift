@@ -42,13 +42,16 @@ import Testing
 
     /// What an app presents that is not the one that opened the flow.
     enum Presenter: CaseIterable, Sendable {
-        case anotherVerifier, theChallenge, noVerifier, anotherRedirectURI, nearRedirectURI
+        case anotherVerifier, theChallenge, noVerifier, shortVerifier, reservedCharacter
+        case anotherRedirectURI, nearRedirectURI
 
         var verifier: String {
             switch self {
             case .anotherVerifier: String(WebFixture.verifier.reversed())
             case .theChallenge: WebFixture.challenge
             case .noVerifier: ""
+            case .shortVerifier: String(WebFixture.verifier.dropLast())
+            case .reservedCharacter: WebFixture.verifier + "+"
             case .anotherRedirectURI, .nearRedirectURI: WebFixture.verifier
             }
         }
@@ -60,11 +63,20 @@ import Testing
             default: WebFixture.redirectURI
             }
         }
+
+        /// With which the app opened the flow: what is no verifier (RFC 7636 §4.1) is none for a challenge of its own either.
+        var challenge: String {
+            switch self {
+            case .shortVerifier, .reservedCharacter: CodeChallenge.s256(of: verifier)
+            default: WebFixture.challenge
+            }
+        }
     }
 
     @Test(arguments: Presenter.allCases)
     func `a code that comes wrongly is spent, and its grant is ended`(presenter: Presenter) async throws {
-        let code = try await fixture.code()
+        let flow = try await fixture.open { $0.codeChallenge = [presenter.challenge] }
+        let code = try await fixture.sign(in: flow, at: .apple).code
         await expectFailure(.webCodeRejected) {
             try await fixture.exchange(code, verifier: presenter.verifier, redirectURI: presenter.redirectURI)
         }

@@ -24,6 +24,8 @@ package struct ClaimRules: Sendable {
     /// Our audiences; without one, nothing is accepted.
     package var audiences: [String]
     package var audienceArray: AudienceArray = .anyOurs
+    /// The most members of an `aud`.
+    package var maximumAudiences = 16
     package var events: EventsClaim = .refused
     /// Whether `exp` must be present and in the future. If not, it is ignored: an event does not become untrue.
     package var requiresExpiry: Bool = true
@@ -55,11 +57,14 @@ package struct ClaimRules: Sendable {
     }
 
     /// The rules of an Apple notification or a Google security event token: no expiry (RFC 8417 §2.2), an id by which a
-    /// repetition is known, and the subject inside the event.
+    /// repetition is known, and the subject inside the event. Google's names the client IDs of a whole project, as many as fit
+    /// into a token.
     package static func securityEvent(issuers: [String], audiences: [String]) -> ClaimRules {
-        ClaimRules(
+        var rules = ClaimRules(
             issuers: issuers, audiences: audiences, events: .required, requiresExpiry: false, requiresSubject: false,
             requiresTokenID: true)
+        rules.maximumAudiences = 256
+        return rules
     }
 
     /// Checks `events`, `iss`, `aud`, `exp`, `nbf`, `iat`, the lifetime, `sub` and `jti`, in this order; the first
@@ -135,16 +140,16 @@ package struct ClaimRules: Sendable {
         issuer.utf8.last == UInt8(ascii: "/") ? issuer.utf8.dropLast() : issuer.utf8[...]
     }
 
-    /// One string, or an array of at most 16, all of them strings (RFC 7519 §4.1.3).
+    /// One string, or an array of at most `maximumAudiences`, all of them strings (RFC 7519 §4.1.3).
     private func audience(of claims: JSONValue) throws(TokenRejection) -> String {
         let claim = try Self.required(claims["aud"])
         if claim.kind == .string {
             guard let audience = ours(claim) else { throw .audienceRejected }
             return audience
         }
-        guard let members = claim.elements, members.count <= 16, members.allSatisfy({ $0.kind == .string }) else {
-            throw .claimInvalid
-        }
+        guard let members = claim.elements, members.count <= maximumAudiences,
+            members.allSatisfy({ $0.kind == .string })
+        else { throw .claimInvalid }
         let matches = members.compactMap(ours)
         guard let audience = matches.first, audienceArray == .anyOurs || matches.count == members.count else {
             throw .audienceRejected

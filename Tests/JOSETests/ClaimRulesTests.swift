@@ -124,6 +124,19 @@ import Testing
         #expect(try Self.rejectionOf("aud", array(others + [ours])) == .claimInvalid)
     }
 
+    @Test func `an event's audience may be all clients of a project, 256 members at most`() throws {
+        let rules = ClaimRules.securityEvent(issuers: [Self.issuer], audiences: [Self.audience])
+        let event = Self.claims.with("events", .raw("{}")).with("jti", "1")
+        let others = (1...256).map { "\"other \($0)\"" }
+        let ours = "\"\(Self.audience)\""
+        let judged = { (members: [String]) throws -> TokenRejection? in
+            let token = try Self.verified(event.with("aud", .raw("[\(members.joined(separator: ","))]")))
+            return rejection(of: token, under: rules, at: Self.now)
+        }
+        #expect(try judged(others.dropLast() + [ours]) == nil)
+        #expect(try judged(others + [ours]) == .claimInvalid)
+    }
+
     @Test func `every member of an audience must be ours where the rules say so`() throws {
         var rules = Self.rules
         rules.audiences = [Self.audience, "com.example.web"]

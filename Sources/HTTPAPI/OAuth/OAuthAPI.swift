@@ -141,7 +141,8 @@ extension Request {
     }
 }
 
-/// The form of a client's request: each field once (RFC 6749 §3.2). What the server doesn't know is ignored.
+/// The form of a client's request: each field once, where an empty one is none (RFC 6749 §3.2). What the server doesn't know is
+/// ignored.
 struct OAuthForm {
     private static let names = [
         "grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope", "intent", "assertion", "token",
@@ -154,9 +155,9 @@ struct OAuthForm {
         values = try request.form(ignoringUnknown: true) { form in
             var values: [String: String] = [:]
             for name in Self.names {
-                let all = form.all(name)
+                let all = form.all(name).filter { !$0.isEmpty }
                 guard all.count <= 1 else { throw OAuthFailure.invalidRequest("\(name) is repeated") }
-                if let value = all.first, !value.isEmpty { values[name] = value }
+                values[name] = all.first
             }
             guard !form.hasRepeats else { throw OAuthFailure.invalidRequest("a parameter is repeated") }
             return values

@@ -181,6 +181,10 @@ import Testing
             let line = try await service.logged(try #require(answer.header("X-Request-Id")))
             #expect(line["code"]?.string == "invalid_request")
         }
+        // A parameter without a value is none, however often it comes.
+        let empty = [("grant_type", "refresh_token"), ("refresh_token", ""), ("refresh_token", "a")]
+        let unknown = try await world.oauth("/oauth/token", client, empty + [("scope", ""), ("scope", "")])
+        #expect(unknown.text == #"{"error":"invalid_grant"}"#)
         let json = try await service.post("/oauth/token", ["grant_type": "refresh_token"]).expecting(400)
         #expect(json.json?["error"]?.string == "invalid_request")
         #expect(try await service.get("/oauth/token").expecting(405).header("Allow") == "POST")

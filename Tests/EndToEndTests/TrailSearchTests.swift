@@ -84,6 +84,27 @@ import Testing
         }
     }
 
+    @Test func `an account that calls itself by another's address is called by its id`() async throws {
+        let id = try await world.newAccount("trail-posing").accountID()
+        let name = "trail-posed@example.com"
+        try await scratch.execute(
+            """
+            UPDATE accounts SET email = NULL, email_verified = false, display_name = \(name)
+            WHERE account_id = \(id)::uuid
+            """)
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        for (path, label) in [
+            ("/console/audit?accountId=\(id)", id), ("/console/accounts?q=\(FormEncoding.encode(name))", "no address"),
+        ] {
+            let page = try await visit.open(path)
+            let links = page.html.links.filter { $0.target == "/console/accounts/\(id)" }
+            #expect(Set(links.map(\.label)) == [label], "\(path)")
+        }
+        let page = try await visit.account(id)
+        #expect(page.html.title == "\(id) – Countersign console")
+        #expect(page.html.text.contains(name))
+    }
+
     @Test func `spaces that were pasted around what is searched for count in no field of the console`() async throws {
         let mark = "pasted"
         try await write(mark)

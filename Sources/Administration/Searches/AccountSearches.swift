@@ -58,9 +58,9 @@ extension Administration {
         return try await stored { try await accountSearch.account(of: id) }
     }
 
-    /// What accounts are called by; those that are deleted, or have neither address nor name, are not there.
-    package func names(of ids: [AccountID]) async throws(AdministrationFailure) -> [AccountID: String] {
-        try await stored { try await accountSearch.names(of: ids) }
+    /// The addresses of those accounts that have one. Deleted ones are not there.
+    package func addresses(of ids: [AccountID]) async throws(AdministrationFailure) -> [AccountID: EmailAddress] {
+        try await stored { try await accountSearch.addresses(of: ids) }
     }
 
     package func details(of account: Account) async throws(AdministrationFailure) -> AccountDetails {

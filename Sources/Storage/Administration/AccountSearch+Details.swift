@@ -2,16 +2,16 @@ package import Accounts
 package import Postgres
 
 extension AccountSearch {
-    /// What accounts are called by: their addresses, else their names. Deleted ones are not there.
-    package func names(of ids: [AccountID]) async throws(PostgresError) -> [AccountID: String] {
+    /// The addresses of those accounts that have one. Deleted ones are not there.
+    package func addresses(of ids: [AccountID]) async throws(PostgresError) -> [AccountID: EmailAddress] {
         guard !ids.isEmpty else { return [:] }
         let rows = try await database.query(
             """
-            SELECT account_id, COALESCE(email, display_name)
+            SELECT account_id, email
             FROM accounts
-            WHERE account_id = ANY (\(ids))
-            """, as: AccountID.self, String?.self)
-        return Dictionary(rows.compactMap { id, name in name.map { (id, $0) } }) { first, _ in first }
+            WHERE account_id = ANY (\(ids)) AND email IS NOT NULL
+            """, as: AccountID.self, EmailAddress.self)
+        return Dictionary(rows) { first, _ in first }
     }
 
     /// The mails that are shown.

@@ -47,7 +47,7 @@ extension ConsoleAPI {
         let rows = found.items.map { record -> [ConsoleCell] in
             let account = record.account
             return [
-                .link(account.email?.text ?? account.displayName?.text ?? "no address", to: path(of: account.id)),
+                .link(account.email?.text ?? "no address", to: path(of: account.id)),
                 .text(account.displayName?.text), badge(account.status),
                 .text(account.identities.map(\.key.provider.brand).joined(separator: ", ")), .time(account.createdAt),
                 .code("\(account.id)"),
@@ -119,6 +119,9 @@ extension ConsoleAPI {
 
     static func path(of id: AccountID) -> String { "\(ConsolePath.accounts)/\(id)" }
 
+    /// What an account is called: its address, else its id. Its display name may be anything, also another's address.
+    static func name(of id: AccountID, _ address: EmailAddress?) -> String { address?.text ?? "\(id)" }
+
     private static func badge(_ status: Account.Status) -> ConsoleCell {
         .badge(status.rawValue, status == .active ? .good : .bad)
     }
@@ -141,7 +144,7 @@ extension ConsoleAPI {
             return session
         }
         let sessions = try await administration.sessions(of: id, before: before, limit: Self.pageSize)
-        var page = ConsolePage(account.email?.text ?? account.displayName?.text ?? "Account")
+        var page = ConsolePage(Self.name(of: account.id, account.email))
         page.notice = try Act.notice(for: request, visitor)
         page.blocks = [
             .facts(try await facts(of: record)),

@@ -88,22 +88,22 @@ extension ConsoleAPI {
     func table(of events: [AuditRecord], caption: String, next: String?) async throws -> ConsoleTable {
         Self.table(
             of: events, caption: caption, next: next,
-            accounts: try await administration.names(of: Array(Set(events.compactMap(\.accountID)))))
+            accounts: try await administration.addresses(of: Array(Set(events.compactMap(\.accountID)))))
     }
 
-    /// - Parameter accounts: what they are called; `nil` where all rows are about one.
+    /// - Parameter accounts: their addresses; `nil` where all rows are about one.
     static func table(
-        of events: [AuditRecord], caption: String, next: String?, accounts: [AccountID: String]?
+        of events: [AuditRecord], caption: String, next: String?, accounts: [AccountID: EmailAddress]?
     ) -> ConsoleTable {
         ConsoleTable(
             caption: caption,
             columns: ["Time", "What", "By"] + (accounts == nil ? [] : ["Account"]) + ["Reason", "About"],
             rows: events.map { event in
                 let account: [ConsoleCell] =
-                    accounts.map { names in
+                    accounts.map { addresses in
                         [
                             event.accountID.map { id in
-                                .link(names[id] ?? "\(id)", to: path(of: id), title: "\(id)")
+                                .link(name(of: id, addresses[id]), to: path(of: id), title: "\(id)")
                             } ?? .none
                         ]
                     } ?? []

@@ -128,6 +128,17 @@ extension AccountCrowd: TestFixture {
         #expect(beside == [31])
     }
 
+    @Test func `accounts have the addresses that are theirs, and their names stand for none`() async throws {
+        let ids = [7, 9, 400].map { crowd.id($0) as AccountID }
+        try await crowd.database.execute(
+            "UPDATE accounts SET display_name = 'user8@example.com' WHERE account_id = \(ids[1])")
+        let search = AccountSearch(database: crowd.database)
+        let addresses = try await search.addresses(of: ids)
+        #expect(addresses.mapValues(\.text) == [ids[0]: "user7@example.com"])
+        let none = try await search.addresses(of: [])
+        #expect(none.isEmpty)
+    }
+
     @Test func `a subject is found in every realm`() async throws {
         let account: AccountID = crowd.id(32)
         try await crowd.database.execute(

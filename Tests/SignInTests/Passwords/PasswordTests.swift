@@ -131,10 +131,32 @@ import Testing
         }
     }
 
-    @Test func `a hash of what was typed, from before passwords were normalised, stays good`() async throws {
+    @Test(arguments: [
+        ("ﾊﾟｽﾜｰﾄﾞ", "\u{30D1}\u{30B9}\u{30EF}\u{30FC}\u{30C9}"), ("ｶﾞｷﾞｸﾞ", "\u{30AC}\u{30AE}\u{30B0}"),
+        ("\u{FFA1}\u{FFC2}\u{FFA1}\u{FFC2}", "\u{AC00}\u{AC00}"), ("\u{AC00}\u{11A8}", "\u{AC01}"),
+    ])
+    func `what was written in half width or in jamo is the same in whole characters`(
+        parts: String, whole: String
+    ) async throws {
+        let passwords = [parts, whole].map { "password " + $0 }
+        for (email, first, second) in [
+            ("kim@example.com", passwords[0], passwords[1]), ("ada@example.com", passwords[1], passwords[0]),
+        ] {
+            try await fixture.register(email, password: first)
+            for typed in [first, second] { _ = try await fixture.signIn(email, password: typed) }
+        }
+    }
+
+    @Test(arguments: [
+        ("zwo\u{308}lf Bo\u{308}gen", "zwo\u{308}lf Bo\u{308}gen"),
+        ("ﾊﾟｽﾜｰﾄﾞ", "\u{30CF}\u{309A}\u{30B9}\u{30EF}\u{30FC}\u{30C8}\u{3099}"),
+    ])
+    func `a hash of what was typed, or of a form that passwords had before, stays good`(
+        typed: String, hashed: String
+    ) async throws {
         try await fixture.register("kim@example.com")
-        let (typed, salt) = ("zwo\u{308}lf Bo\u{308}gen", [UInt8](repeating: 1, count: 16))
-        let key = try Scrypt.derive(password: Array(typed.utf8), salt: salt, cost: SignInFixture.cheap, count: 32)
+        let salt = [UInt8](repeating: 1, count: 16)
+        let key = try Scrypt.derive(password: Array(hashed.utf8), salt: salt, cost: SignInFixture.cheap, count: 32)
         let hash = "$scrypt$ln=4,r=1,p=1$\(Base64URL.encode(salt))$\(Base64URL.encode(key.bytes))"
         try await fixture.database.execute("UPDATE accounts SET password_hash = \(hash)")
         for _ in 0..<2 { _ = try await fixture.signIn("kim@example.com", password: typed) }

@@ -8,6 +8,8 @@ package struct DatabaseServer: Sendable {
     /// 150014.
     package let versionNumber: Int32
     package let encoding: String
+    /// Whether its locale knows the capitals beyond ASCII, by which names are found in any case.
+    package let knowsCapitals: Bool
     package let isReadOnly: Bool
     package let durability: Durability
     /// Whether the connection that asked speaks TLS.
@@ -91,6 +93,13 @@ package struct DatabaseInspection: Sendable {
                 COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
             """, as: String.self, Int32.self, String.self, Bool.self, Bool.self
         )[0]
+        // In another encoding there may be no such letter.
+        let knowsCapitals =
+            if settings.2 == "UTF8" {
+                try await database.query("SELECT lower('\u{CB}') = '\u{EB}'", as: Bool.self)[0]
+            } else {
+                false
+            }
         let connectionLimit = try await connectionLimit()
         let durability = try await durability()
         // The pool is connected by now, so connecting doesn't count.
@@ -98,8 +107,8 @@ package struct DatabaseInspection: Sendable {
         let databaseTime = try await database.query("SELECT clock_timestamp()", as: Timestamp.self)[0]
         let middle = (before.microseconds + now().microseconds) / 2
         return DatabaseServer(
-            version: settings.0, versionNumber: settings.1, encoding: settings.2, isReadOnly: settings.3,
-            durability: durability, isEncrypted: settings.4, connectionLimit: connectionLimit,
+            version: settings.0, versionNumber: settings.1, encoding: settings.2, knowsCapitals: knowsCapitals,
+            isReadOnly: settings.3, durability: durability, isEncrypted: settings.4, connectionLimit: connectionLimit,
             clockDifference: Double(databaseTime.microseconds - middle) / 1_000_000)
     }
 }

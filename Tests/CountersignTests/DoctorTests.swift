@@ -348,6 +348,17 @@ import Testing
         }
     }
 
+    @Test func `a database in which a capital beyond ASCII is no other case of a letter is a warning`() async throws {
+        try await ScratchDatabase.withFresh(encoding: "UTF8") { scratch in
+            let variables = [
+                "COUNTERSIGN_POSTGRES_URL": scratch.url, "COUNTERSIGN_APPLE_CLIENT_IDS": "a",
+                "COUNTERSIGN_KEYRING_PATH": try Countersign.keyRingPath.get(),
+            ]
+            let found = try await Doctor.with(variables) { await $0.database() }.filter { $0.check == .database }
+            #expect(found.map(\.status) == [.warning] && found[0].detail.contains(", UTF8, in a locale without"))
+        }
+    }
+
     @Test func `a secret file in an open directory, an open listener and proxies without bound are warnings`()
         async throws
     {

@@ -78,6 +78,11 @@ extension Doctor {
         if server.versionNumber < Self.oldestVersion {
             return .warning(.database, name, advice: "use PostgreSQL 15 or later: older ones aren't tested")
         }
+        if !server.knowsCapitals {
+            return .warning(
+                .database, "\(name), in a locale without letters beyond ASCII: a search for a name heeds their case",
+                advice: "create the database with LOCALE 'C.UTF-8' or another one of UTF-8")
+        }
         return .ok(.database, name)
     }
 

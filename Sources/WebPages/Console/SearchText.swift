@@ -1,8 +1,8 @@
 import HTTPServer
 
-/// What was typed into a search, or pasted there with white space around it.
+/// What was typed into a search, or pasted there with white space or invisible marks around it.
 enum SearchText {
-    /// The value of a form-encoded parameter, without the white space around it. Empty where there is no such parameter.
+    /// The value of a form-encoded parameter, without what is around it. Empty where there is no such parameter.
     /// What can't be read in others does not count.
     ///
     /// - Returns: `nil` for what is no text, came more than once, or is longer.

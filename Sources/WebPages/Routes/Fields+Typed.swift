@@ -5,7 +5,7 @@ import Primitives
 /// What people type into a form by hand, or paste there.
 extension Fields {
     /// What was typed into a field to which white space means nothing, without that around it: keyboards add it, and it is
-    /// pasted along.
+    /// pasted along, as are marks that are not shown.
     mutating func typed(_ name: String) -> String? {
         guard let text = optionalString(name, allowsControls: true)?.withoutSpaceAround else { return nil }
         guard !text.utf8.contains(where: \.isASCIIControl) else {
@@ -31,9 +31,13 @@ extension Fields {
 }
 
 extension String {
+    /// The text without white space and invisible marks, as those of direction, at either end.
     var withoutSpaceAround: String {
-        var scalars = unicodeScalars.drop { $0.properties.isWhitespace }
-        while let last = scalars.last, last.properties.isWhitespace { scalars.removeLast() }
+        func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+            scalar.properties.isWhitespace || scalar.properties.generalCategory == .format
+        }
+        var scalars = unicodeScalars.drop(while: isSpace)
+        while let last = scalars.last, isSpace(last) { scalars.removeLast() }
         return String(String.UnicodeScalarView(scalars))
     }
 }

@@ -5,10 +5,15 @@ import Testing
 @Suite(.fixture(PageServer.self), .timeLimit(.minutes(5))) struct TypedTextTests {
     var server: PageServer { .current }
 
-    @Test func `white space around a typed address does not count, and within it does`() async throws {
+    @Test func `white space and invisible marks around a typed address do not count, and within it they do`()
+        async throws
+    {
         try await server.register()
         var browser = PageBrowser(server)
-        for typed in ["kim@example.com ", " kim@example.com", "\t kim@example.com\u{A0}\n"] {
+        for typed in [
+            "kim@example.com ", "\u{FEFF} kim@example.com\u{2060}",
+            "\t\u{202A} kim@example.com\u{202C}\u{A0}\u{200B}\n",
+        ] {
             let chooser = try await browser.chooser()
             let wrong = try await browser.submit(
                 chooser, "/web/password", [("email", typed), ("password", "a wrong password")])
@@ -28,7 +33,9 @@ import Testing
             #expect(right.location?.hasPrefix("\(PageServer.link)?code=") == true, "\(right.text)")
         }
         let chooser = try await browser.chooser()
-        for (typed, status) in [("kim @example.com", 401), ("kim\u{7}@example.com", 400), (" ", 401)] {
+        for (typed, status) in [
+            ("kim @example.com", 401), ("kim\u{200B}@example.com", 401), ("kim\u{7}@example.com", 400), (" ", 401),
+        ] {
             let page = try await browser.submit(
                 chooser, "/web/password", [("email", typed), ("password", PageServer.person.password)])
             #expect(page.status == status, "\(typed)")

@@ -90,6 +90,7 @@ import Testing
         ("Zoë 🇫🇷", "Zoë 🇫🇷"), ("Zoe\u{308}", "Zo\u{EB}"),
         // Joiners and selectors are a part of the text around them.
         ("نیک\u{200C}پور 👩\u{200D}🔧 ❤\u{FE0F}", "نیک\u{200C}پور 👩\u{200D}🔧 ❤\u{FE0F}"),
+        ("\u{E0001}葛\u{E0100}城 辻\u{E01EF}\u{E01F0}", "葛\u{E0100}城 辻\u{E01EF}"),
     ]) func `a name loses what hides or reorders text`(input: String, expected: String) throws {
         let name = try #require(DisplayName(input)?.text)
         #expect(Array(name.utf8) == Array(expected.utf8))
@@ -104,7 +105,7 @@ import Testing
 
     @Test(arguments: [
         "\u{3164}", "\u{200D}", "\u{200C}", "\u{FE0F}", "\u{AD}", "\u{34F}", "\u{2800}", "\u{115F}", "\u{1160}",
-        "\u{180E}", "\u{2063}", "\u{FFA0}", "\u{3000}", "\u{202E}\u{0}", "",
+        "\u{180E}", "\u{2063}", "\u{FFA0}", "\u{3000}", "\u{E0100}", "\u{202E}\u{0}", "",
     ]) func `a name of nothing visible is no name`(text: String) {
         for name in [text, " \(text) ", "\(text) \(text)", text + "\u{2800}\u{200D}"] {
             #expect(DisplayName(name) == nil)

@@ -184,10 +184,14 @@ def given_up_revocation(stack, person, by):
 @functools.cache
 def crowd(stack, browser):
     """People in every state that the console distinguishes, with names that try to leave their place."""
-    by = administrator(browser, stack, name=f"{MARKUP[:40]}{REORDERED}")
+    by = administrator(browser, stack, name=MARKUP[:40])
     hostile = Person(
         stack, display_name=MARKUP + REORDERED, device={"name": MARKUP + REORDERED, "platform": MARKUP[:60]})
-    client = LinkingClient(stack, MARKUP[:40] + REORDERED)
+    client = LinkingClient(stack, MARKUP[:40])
+    # As names from before may be.
+    by.key.name += REORDERED
+    stack.sql(f"UPDATE admin_keys SET name = name || '{REORDERED}' WHERE key_id = '{by.key.id}'")
+    stack.sql(f"UPDATE oauth_clients SET name = name || '{REORDERED}' WHERE client_id = '{client.id}'")
     hostile.link(browser, client)
     disabled = Person(stack, display_name="Disabled Example")
     by.open(disabled.path)

@@ -1,5 +1,3 @@
-import Primitives
-
 /// An API key of an administrator.
 package struct AdminKey: Hashable, Sendable {
     /// A permission of a key. None of them includes another, but that `read` opens the feed too.
@@ -40,11 +38,8 @@ package struct AdminKey: Hashable, Sendable {
     /// Whether it is for more than the feed, which opens nothing else.
     package var opensConsole: Bool { scopes != [.feed] }
 
-    /// Whether a name is 1 to 100 bytes without controls, and not of spaces alone: it appears in the audit trail and in lists.
-    package static func isName(_ text: String) -> Bool {
-        (1...100).contains(text.utf8.count) && !text.utf8.contains(where: \.isASCIIControl)
-            && text.utf8.contains { $0 != 0x20 }
-    }
+    /// Whether a new key may have a name: it appears in the audit trail and in lists, as it is.
+    package static func isName(_ text: String) -> Bool { AuditEvent.isActorName(text) && DisplayName.isLegible(text) }
 }
 
 package typealias AdminKeyID = Identifier<AdminKey>

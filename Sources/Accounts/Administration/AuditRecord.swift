@@ -51,7 +51,7 @@ package struct AuditFilter: Sendable {
             if let kind = AuditEvent.Actor(rawValue: text) {
                 self = .kind(kind)
             } else {
-                guard AdminKey.isName(text) else { return nil }
+                guard AuditEvent.isActorName(text) else { return nil }
                 self = .name(text)
             }
         }

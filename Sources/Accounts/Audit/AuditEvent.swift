@@ -1,3 +1,5 @@
+import Primitives
+
 /// A decision or a change, for the record: ids and codes, no email, name or token.
 package struct AuditEvent: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
@@ -170,6 +172,12 @@ package struct AuditEvent: Sendable {
         self.tokenID = tokenID
         self.reason = reason
         self.requestID = requestID
+    }
+
+    /// Whether a text can be that of ``actorName``: 1 to 100 bytes without controls, and not of spaces alone.
+    package static func isActorName(_ text: String) -> Bool {
+        (1...100).contains(text.utf8.count) && !text.utf8.contains(where: \.isASCIIControl)
+            && text.utf8.contains { $0 != 0x20 }
     }
 
     /// The most bytes of a reason.

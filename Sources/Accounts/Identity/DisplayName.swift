@@ -45,6 +45,11 @@ package struct DisplayName: ExactString {
             || DisplayName(input) == nil && text.unicodeScalars.contains(where: isVisible)
     }
 
+    /// Whether something of a text is seen, and nothing in it hides or reorders the rest.
+    package static func isLegible(_ text: String) -> Bool {
+        text.unicodeScalars.contains(where: isVisible) && !text.unicodeScalars.contains(where: isHidden)
+    }
+
     private static func visible(_ input: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in input.unicodeScalars where !DisplayName.isHidden(scalar) {

@@ -78,7 +78,7 @@ package struct OAuthClient: Hashable, Sendable {
     /// Whether a URI is a registered one, byte for byte.
     package func registers(_ uri: String) -> Bool { redirectURIs.contains { $0.text.hasSameBytes(as: uri) } }
 
-    /// Whether a name is 1 to 100 bytes without controls: it appears on pages, in mails and in lists.
+    /// Whether a new client may have a name: it appears on pages, in mails and in lists.
     package static func isName(_ text: String) -> Bool { AdminKey.isName(text) }
 
     /// The text, if it can be a name.

@@ -21,7 +21,8 @@ struct AdminKeyCommand: AsyncParsableCommand {
 
         func validate() throws {
             guard AdminKey.isName(name) else {
-                throw ValidationError("--name is a line of 1 to 100 bytes, and not of spaces alone")
+                throw ValidationError(
+                    "--name is a line of 1 to 100 bytes that is seen, with nothing in it hidden or reordered")
             }
             // A search of the trail would take it for all who are of the kind.
             guard AuditEvent.Actor(rawValue: name) == nil else {

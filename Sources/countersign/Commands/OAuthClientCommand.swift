@@ -38,7 +38,8 @@ struct OAuthClientCommand: AsyncParsableCommand {
         private var registration: (redirectURIs: [OAuthRedirectURI], scopes: OAuthScopes?) {
             get throws {
                 guard OAuthClient.isName(name) else {
-                    throw ValidationError("--name is a line of 1 to 100 bytes, and not of spaces alone")
+                    throw ValidationError(
+                        "--name is a line of 1 to 100 bytes that is seen, with nothing in it hidden or reordered")
                 }
                 guard googleProject != nil || !googleSandbox else {
                     throw ValidationError("--google-sandbox goes with --google-project")

@@ -9,7 +9,7 @@ enum StatedOperator {
 
     /// What the trail can't have, or what it calls others, is as if it were not set.
     static func name(in environment: [String: String]) -> String? {
-        environment[variable].flatMap { AdminKey.isName($0) && AuditEvent.Actor(rawValue: $0) == nil ? $0 : nil }
+        environment[variable].flatMap { AuditEvent.isActorName($0) && AuditEvent.Actor(rawValue: $0) == nil ? $0 : nil }
     }
 }
 

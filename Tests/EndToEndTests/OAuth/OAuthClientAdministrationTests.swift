@@ -270,6 +270,8 @@ import Testing
     @Test(arguments: [
         #"{"redirectUris":["https://acme.example/linked"]}"#, #"{"name":"","redirectUris":[]}"#,
         #"{"name":"  ","redirectUris":["https://acme.example/linked"]}"#,
+        #"{"name":"\u200b","redirectUris":["https://acme.example/linked"]}"#,
+        #"{"name":"A\u202eemca","redirectUris":["https://acme.example/linked"]}"#,
         #"{"name":"A","redirectUris":["http://acme.example/linked"]}"#,
         #"{"name":"A","redirectUris":["https://acme.example/linked#f"]}"#,
         #"{"name":"A","redirectUris":["https://acme.example/*?code=1"]}"#,
@@ -279,7 +281,22 @@ import Testing
     ])
     func `a client that breaks a rule is not made`(body: String) async throws {
         try await administer("POST", "", body).expecting(400)
-        #expect(try await world.count("SELECT count(*) FROM oauth_clients WHERE name IN ('', '  ', 'A')") == 0)
+        #expect(
+            try await world.count(
+                "SELECT count(*) FROM oauth_clients WHERE name IN ('', '  ', '\u{200B}', 'A', 'A\u{202E}emca')") == 0)
+    }
+
+    @Test func `a client from before is listed and changed, whatever its name, and gets no such name again`()
+        async throws
+    {
+        let client = try await world.linkingClient()
+        let name = "A\u{202E}emca"
+        try await scratch.execute("UPDATE oauth_clients SET name = \(name) WHERE client_id = \(client.id)")
+        let changed = try await administer("PATCH", "/\(client.id)", #"{"rotateRefresh":true}"#)
+        #expect(changed.status == 200 && changed.json?["name"]?.string == name)
+        try await administer("PATCH", "/\(client.id)", #"{"name":"A\u202eemca"}"#).expecting(400)
+        let listed = try await administer("GET", "?limit=100").json?["items"]?.elements
+        #expect(listed?.first { $0["clientId"]?.string == client.id }?["name"]?.string == name)
     }
 
     @Test func `to look takes read, to change manage`() async throws {

@@ -135,9 +135,16 @@ import Testing
         #expect(rows == ["operator kim \(key.id) kim@support"])
     }
 
-    @Test(.noFixture(SignInFixture.self)) func `a name is a line that the trail can hold`() {
-        for name in ["k", "kim@support", "Kim, Köln", String(repeating: "k", count: 100)] {
+    @Test(.noFixture(SignInFixture.self)) func `a name is a line that the trail can hold, and reads as it is`() {
+        for name in [
+            "k", "kim@support", "Kim, Köln", "Zoe\u{308}", "نیک\u{200C}پور", String(repeating: "k", count: 100),
+        ] {
             #expect(AdminKey.isName(name), "\(name)")
+        }
+        for name in ["\u{200B}", "\u{3164}", "\u{2060} \u{FE0F}", "kim\u{202E}troppus", "kim\u{2066}", "kim\u{200B}"] {
+            #expect(!AdminKey.isName(name) && !OAuthClient.isName(name), "\(name.unicodeScalars)")
+            // Keys from before may have it, and what they did is searched for.
+            #expect(AuditFilter.ActorCondition(name)?.text == name)
         }
         for name in [
             "", " ", "   ", String(repeating: "k", count: 101), "a\nb", "a\u{7F}", String(repeating: "ö", count: 51),

@@ -138,43 +138,50 @@ extension RateLimiter {
     /// Whether there are so many wrong guesses that every address is taken for attacked.
     func isServiceGuessedAt() async throws(SignInFailure) -> Bool { try await isUsedUp(.guessPerService, of: .service) }
 
-    /// Draws the allowance of a code for an address, and takes it back where the request comes to nothing: of several at once
-    /// one makes the code. An allowance that its own requests have used up is refused to a network; what others have used up
-    /// is only refused where nothing is known of the network.
+    /// Draws the allowance of a code for an address, and takes it back where the request comes to nothing: of several
+    /// at once one makes the code. What its own requests have used up is used up for a network; what others have used
+    /// up only where nothing is known of the network.
     ///
-    /// - Parameter isNew: whether a code is called for. Where none is, the same statements draw nothing, and the request
-    ///   gets no allowance.
-    func drawingCode(
-        for address: EmailAddress, isNew: Bool, by call: Call,
-        _ request: (EmailCodeAllowance?) async throws(SignInFailure) -> EmailCodeRequestDecision
-    ) async throws(SignInFailure) -> EmailCodeRequestDecision {
-        let own = call.caller.network.map { Subject.one($0.text, of: address.text) }
+    /// That it is used up is counted and recorded, and shows in no answer: while a code is live nothing is drawn, so a
+    /// refusal would show that none is. Nor does it show in the time: the statements are the same in each case.
+    ///
+    /// - Parameters:
+    ///   - isNew: whether a code is called for. Where none is, nothing is drawn, and the request gets no allowance.
+    ///   - isUse: whether the request has come to something.
+    func drawingCode<Outcome>(
+        for address: EmailAddress, isNew: Bool = true, by call: Call, counting isUse: (Outcome) -> Bool,
+        _ request: (EmailCodeAllowance?) async throws(SignInFailure) -> Outcome
+    ) async throws(SignInFailure) -> Outcome {
         let shared = Subject.everybody(address.text)
-        guard isNew else {
-            for subject in [own, shared].compactMap(\.self) {
-                _ = try await wait(.mailPerAddress, of: subject, isRehearsal: true)
-            }
-            return try await request(nil)
-        }
-        if let own, let wait = try await wait(.mailPerAddress, of: own) {
-            throw refusal(.mailPerAddress, wait, by: call)
-        }
-        var isShared = false
-        let decision: Result<EmailCodeRequestDecision, SignInFailure>
+        var drawn: [Subject] = []
+        let outcome: Result<Outcome, SignInFailure>
         do throws(SignInFailure) {
-            let wait = try await wait(.mailPerAddress, of: shared)
-            isShared = wait == nil
-            if let wait {
-                let refusal = refusal(.mailPerAddress, wait, by: call)
-                guard own != nil else { throw refusal }
+            var isOpen = isNew
+            if let network = call.caller.network {
+                let own = Subject.one(network.text, of: address.text)
+                isOpen = try await drawCode(own, if: isNew)
+                if isOpen { drawn.append(own) }
             }
-            decision = .success(try await request(isShared ? .full : .onlyIfKnown))
+            let isShared = try await drawCode(shared, if: isOpen)
+            let isOwn = !drawn.isEmpty
+            if isShared { drawn.append(shared) }
+            if isNew, !isShared { noteRefusal(.mailPerAddress, by: call) }
+            let allowance: EmailCodeAllowance = isShared ? .full : isOwn ? .onlyIfKnown : .usedUp
+            outcome = .success(try await request(isNew ? allowance : nil))
         } catch {
-            decision = .failure(error)
+            outcome = .failure(error)
         }
-        if case .success(let done) = decision, done != .nothing { return done }
-        await putBack(.mailPerAddress, of: own)
-        if isShared { await putBack(.mailPerAddress, of: shared) }
-        return try decision.get()
+        if case .success(let done) = outcome, isUse(done) { return done }
+        for subject in drawn { await putBack(.mailPerAddress, of: subject) }
+        return try outcome.get()
+    }
+
+    /// Draws one of the allowances of a code, unless it is used up or not to be drawn; by the same statements then.
+    ///
+    /// - Returns: whether it was drawn.
+    private func drawCode(_ subject: Subject, if isDrawn: Bool) async throws(SignInFailure) -> Bool {
+        let isUsedUp = try await isUsedUp(.mailPerAddress, of: subject)
+        let wait = try await wait(.mailPerAddress, of: subject, isRehearsal: isUsedUp || !isDrawn)
+        return isDrawn && !isUsedUp && wait == nil
     }
 }

@@ -111,6 +111,15 @@ struct RateLimiter: Sendable {
     func refusal(
         _ kind: LimitKind, _ wait: Int64, of address: EmailAddress? = nil, in account: AccountID? = nil, by call: Call
     ) -> SignInFailure {
+        noteRefusal(kind, of: address, in: account, by: call)
+        return .rateLimited(kind, retryAfter: wait)
+    }
+
+    /// Counts and records that an allowance was used up, whatever the answer says. The parameters are those of
+    /// ``refusal(_:_:of:in:by:)``.
+    func noteRefusal(
+        _ kind: LimitKind, of address: EmailAddress? = nil, in account: AccountID? = nil, by call: Call
+    ) {
         noteUsedUp(kind)
         let origin = call.origin
         let isAdministrator = origin.actor == .administrator || origin.actor == .operator
@@ -119,7 +128,6 @@ struct RateLimiter: Sendable {
             reason: kind.rawValue)
         if isAdministrator { event.actorName = origin.actorName }
         refusals.note(event, of: address, at: clock.now())
-        return .rateLimited(kind, retryAfter: wait)
     }
 
     func noteUsedUp(_ kind: LimitKind) { usedUp.count(kind) }

@@ -50,9 +50,7 @@ package struct RateLimitStore: Sendable {
 
     /// Whether the allowance is used up.
     package func isUsedUp(_ key: [UInt8], count: Int, seconds: Int, by call: Call) async throws(PostgresError) -> Bool {
-        let latest = Allowance(key: key, count: count, seconds: seconds).latest(for: 1, at: call.now)
-        return try await database.execute(
-            "SELECT FROM rate_limits WHERE limit_key = \(key) AND full_at > \(latest)") == 1
+        try await Allowance(key: key, count: count, seconds: seconds).rest(at: call.now, in: database).number < 1
     }
 
     /// Puts one draw back.
@@ -97,7 +95,7 @@ private struct Allowance: Hashable, Sendable {
     private static func now(_ time: Timestamp) -> SQL { "LEAST(\(time), clock_timestamp())" }
 
     /// A row whose `full_at` is later has not as many left.
-    func latest(for number: Int, at time: Timestamp) -> SQL {
+    private func latest(for number: Int, at time: Timestamp) -> SQL {
         "\(Allowance.now(time)) + \(period - Int64(number) * interval) * interval '1 microsecond'"
     }
 
@@ -173,7 +171,7 @@ private struct Allowance: Hashable, Sendable {
     }
 
     /// How many are left, and the seconds after which there is one more.
-    private func rest(
+    func rest(
         at time: Timestamp, in database: Database
     ) async throws(PostgresError) -> (number: Int, wait: Int64) {
         let furthest: SQL = "clock_timestamp() + \(period) * interval '1 microsecond'"

@@ -56,6 +56,51 @@ struct AddressSecrecyTests: WorldSuite {
         #expect(try await world.count("SELECT count(*) FROM mailed_codes WHERE email LIKE 'ask-%'") == 24)
     }
 
+    @Test(.mailedWorld(["limits.mailPerAddress": "6/h", "server.trustedProxies": "127.0.0.1"]))
+    func `who has asked for as many codes as an address may have learns of none that is live`() async throws {
+        let (owned, unknown) = ("drained-owned@example.com", "drained-unknown@example.com")
+        #expect(try await world.register(owned).status == 201)
+        func ask(
+            _ purpose: String, _ email: String, ticket: String? = nil, from address: String = "198.51.100.7"
+        ) async throws -> Answer {
+            let members: TokenMint.Members = ["email": .string(email), "purpose": .string(purpose)]
+            return try await service.post(
+                "/v1/email-codes", members.with("linkTicket", ticket.map { .string($0) }),
+                headers: [("X-Forwarded-For", address)])
+        }
+        let begun = try await Self.same([owned, unknown]) { try await ask("resetPassword", $0) }
+        #expect(begun == 202)
+        // The owner uses what was asked for elsewhere, and asks for a code at home.
+        let code = try await world.code(1, mailedTo: owned)
+        try await service.post(
+            "/v1/accounts/password-reset",
+            ["email": .string(owned), "code": .string(code), "newPassword": "another horse battery"]
+        ).expecting(204)
+        try await ask("signIn", owned, from: "203.0.113.7").expecting(202)
+        var tickets: [String] = []
+        for number in 0..<5 { tickets.append(try await world.ticket("drained-\(number)")) }
+        for email in [owned, unknown] {
+            try await ask("verifyEmail", email).expecting(202)
+            for ticket in tickets.dropLast() { try await ask("bind", email, ticket: ticket).expecting(202) }
+        }
+        let made: SQL = "SELECT count(*) FROM mailed_codes WHERE email LIKE 'drained-%'"
+        #expect(try await world.count(made) == 12)
+        // A code of the first is live, one of the second, and none of either.
+        let asked: [(String, String?)] = [("signIn", nil), ("resetPassword", nil), ("bind", tickets.last)]
+        for (purpose, ticket) in asked {
+            let status = try await Self.same([owned, unknown]) { try await ask(purpose, $0, ticket: ticket) }
+            #expect(status == 202)
+        }
+        #expect(try await world.count(made) == 12)
+        try await eventually("the refusals in the trail") {
+            try await world.count(
+                """
+                SELECT COALESCE(sum(occurrences), 0) FROM audit_events
+                WHERE type = 'rate_limited' AND reason = 'mailPerAddress'
+                """) == 5
+        }
+    }
+
     @Test(arguments: [false, true]) func `a wrong code reveals nothing`(hasBeenMailed: Bool) async throws {
         let name = hasBeenMailed ? "mailed" : "unasked"
         let addresses = try await Self.addresses(world, name)

@@ -183,4 +183,34 @@ import Testing
             }
         }
     }
+
+    @Test func `a request beyond the allowance is as much work with a live code as without one`() async throws {
+        let drainer: Network = "192.0.2.0/24"
+        try await SignInFixture.run(poolSize: 1) { configuration in
+            configuration.mailLanguages = ["en"]
+            configuration.limits = [.mailPerAddress: .limit(count: 2, seconds: 3600)]
+        } _: { fixture in
+            func ask(_ purpose: EmailCodePurpose, _ email: String, from network: Network?) async throws {
+                let begun = fixture.service.calls.begin(by: HomeFixture.client(network))
+                try await fixture.service.emailCodes.mailCode(to: email, for: purpose, by: begun)
+            }
+            // Which has used up what it has; for which others have; and which has some of its own.
+            let askers: [Network?] = [drainer, nil, "198.51.100.0/24"]
+            var seen: [Set<Work>] = []
+            for round in 1...Self.rounds {
+                seen = []
+                for (number, asker) in askers.enumerated() {
+                    var works: Set<Work> = []
+                    for live in [EmailCodePurpose.signIn, .resetPassword] {
+                        let email = "\(live.rawValue)-\(number)-\(round)@example.com"
+                        for purpose in [live, .verifyEmail] { try await ask(purpose, email, from: drainer) }
+                        works.insert(try await Self.work(fixture) { try await ask(.signIn, email, from: asker) })
+                    }
+                    seen.append(works)
+                }
+            }
+            #expect(seen.map(\.count) == [1, 1, 1], "\(seen)")
+            #expect(seen[0] == seen[2])
+        }
+    }
 }

@@ -50,6 +50,8 @@ package enum EmailCodeAllowance: Hashable, Sendable {
     /// Nothing, but for a network that the account is used from. Whether it is one is looked up when the mail is sent, so
     /// that neither the answer nor its time depends on it.
     case onlyIfKnown
+    /// Nothing for the asking network either: no code is made, and the request is answered as ever.
+    case usedUp
 }
 
 /// What a try at a code may do.
@@ -83,6 +85,12 @@ package enum EmailCodeRules {
         of live: LiveEmailCode?, share: EmailCodeShare, isAskedForElsewhere: Bool, guesses: EmailCodeGuesses,
         allowance: EmailCodeAllowance?, at now: Timestamp
     ) -> EmailCodeRequestDecision {
+        guard allowance != .usedUp else {
+            let decision = request(
+                of: live, share: share, isAskedForElsewhere: isAskedForElsewhere, guesses: guesses, allowance: nil,
+                at: now)
+            return decision == .needsAllowance ? .nothing : decision
+        }
         guard let live else {
             return allowance.map { .issue(onlyIfKnown: $0 == .onlyIfKnown) } ?? .needsAllowance
         }

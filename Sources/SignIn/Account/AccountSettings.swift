@@ -96,7 +96,8 @@ package struct AccountSettings: Sendable {
     }
 
     /// Mails a code to the address that is to become the account's. Nothing changes until the code proves the address; only
-    /// then does it show whether another account has it.
+    /// then does it show whether another account has it. Where the address has had its new codes, the change waits for one
+    /// that is asked for later.
     ///
     /// - Returns: `false` where the same was asked for before: its code is mailed again at most, and it counts as no request.
     @discardableResult
@@ -115,11 +116,11 @@ package struct AccountSettings: Sendable {
         ) { () throws(SignInFailure) -> EmailChangeRequest in
             let outcome = try await change(email: request, allowance: nil, of: session, by: call)
             guard outcome == .needsAllowance else { return outcome }
-            return try await limits.drawing(.mailPerAddress, of: address.text, by: call, counting: isRequest) {
-                () throws(SignInFailure) -> EmailChangeRequest in
+            return try await limits.drawingCode(for: address, by: call, counting: isRequest) {
+                allowance throws(SignInFailure) -> EmailChangeRequest in
                 var request = request
                 request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
-                return try await change(email: request, allowance: .full, of: session, by: call)
+                return try await change(email: request, allowance: allowance, of: session, by: call)
             }
         }
         return isRequest(outcome)

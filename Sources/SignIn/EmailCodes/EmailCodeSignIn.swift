@@ -66,7 +66,8 @@ package struct EmailCodeSignIn: Sendable {
         _ request: EmailCodeRequest, isNew: Bool, by call: Call
     ) async throws(SignInFailure) -> EmailCodeRequestDecision {
         try await limits.drawingCode(for: request.code.email, isNew: isNew, by: call) {
-            allowance throws(SignInFailure) in
+            $0 != .nothing
+        } _: { allowance throws(SignInFailure) -> EmailCodeRequestDecision in
             var request = request
             request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
             return try await stored { [request] in

@@ -69,8 +69,9 @@ extension EmailCodeStore {
             guard let code = found.live?.code else { return }
             writing = Writing(code: code, isNew: false, isMailed: true, onlyIfKnown: onlyIfKnown)
         case .nothing:
-            guard let code = found.live?.code else { return }
-            writing = Writing(code: code, isNew: false, isMailed: false, onlyIfKnown: false)
+            // Where no code is live, at the id of none.
+            writing = Writing(
+                code: found.live?.code ?? request.code, isNew: false, isMailed: false, onlyIfKnown: false)
         case .needsAllowance: return
         }
         try await write(writing, of: request, by: call, in: session)
@@ -109,7 +110,6 @@ extension EmailCodeStore {
                 \(code.expiresAt)
             WHERE \(writing.isNew)
             """)
-        // Writes a row whatever was decided, so that each commit waits for the disk.
         _ = try await session.execute(noting(request, at: code.id, isMailed: writing.isMailed, by: call))
         try await mirror(code, request.ticketHash, if: writing.isNew, by: call, in: session)
         let mail = Mail(Mail.Kind(code: code.purpose), to: code.email, in: request.language)
@@ -124,17 +124,22 @@ extension EmailCodeStore {
     /// The code's row, `c`, which stays until the statement has ended.
     static func row(_ id: EmailCodeID) -> SQL { "mailed_codes c WHERE c.code_id = \(id) FOR KEY SHARE" }
 
-    /// Notes that the network has asked for the code.
+    /// Notes that the network has asked for the code. Where there is none, the message makes the commit wait for the
+    /// disk.
     private static func noting(
         _ request: EmailCodeRequest, at code: EmailCodeID, isMailed: Bool, by call: Call
     ) -> SQL {
         let mails: Int32 = isMailed ? 1 : 0
         return """
-            INSERT INTO mailed_code_networks AS n (code_id, network, asked, tries, mails, mailed_at, created_at)
-            SELECT c.code_id, \(request.network ?? ""), true, 0, \(mails), \(isMailed ? call.now : nil), \(call.now)
-            FROM \(row(code))
-            ON CONFLICT (code_id, network) DO UPDATE
-            SET asked = true, mails = n.mails + EXCLUDED.mails, mailed_at = COALESCE(EXCLUDED.mailed_at, n.mailed_at)
+            WITH noted AS (
+                INSERT INTO mailed_code_networks AS n (code_id, network, asked, tries, mails, mailed_at, created_at)
+                SELECT c.code_id, \(request.network ?? ""), true, 0, \(mails), \(isMailed ? call.now : nil), \(call.now)
+                FROM \(row(code))
+                ON CONFLICT (code_id, network) DO UPDATE
+                SET asked = true, mails = n.mails + EXCLUDED.mails,
+                    mailed_at = COALESCE(EXCLUDED.mailed_at, n.mailed_at)
+            )
+            SELECT pg_logical_emit_message(true, 'countersign', '')
             """
     }
 }

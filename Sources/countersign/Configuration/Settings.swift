@@ -238,9 +238,9 @@ enum Settings {
                     """
                     New codes for one address, however it is spelled; and as many from each network that its account \
                     [is used from](linking.md#networks-that-an-account-is-used-from). A code that is mailed again is \
-                    not counted. Also the changes of address that one account asks for; and the \
-                    [notices](mail.md#what-is-mailed) that say the same to an address that no account has proven: those \
-                    beyond it are left out
+                    not counted. Beyond it a person's request is answered as ever, and no code is made. Also the \
+                    changes of address that one account asks for; and the [notices](mail.md#what-is-mailed) that say \
+                    the same to an address that no account has proven: those beyond it are left out
                     """)
             case .mailPerNetwork:
                 limit(kind, "20000/h", "Codes that one network asks for, for any address")

@@ -43,6 +43,9 @@ import Testing
             request(live, share: share, elsewhere: elsewhere, guesses: guesses, $0)
         }
         #expect(decisions == expected, sourceLocation: sourceLocation)
+        // As without an allowance, but that none is asked for.
+        let usedUp = request(live, share: share, elsewhere: elsewhere, guesses: guesses, .usedUp)
+        #expect(usedUp == (expected[0] == .needsAllowance ? .nothing : expected[0]), sourceLocation: sourceLocation)
     }
 
     private func share(tries: Int32 = 0, mails: Int32 = 0, mailed: Int64? = nil) -> EmailCodeShare {

@@ -137,8 +137,9 @@ import Testing
                 let network = networks[Int.random(in: networks.indices, using: &random)]
                 switch Int.random(in: 0...9, using: &random) {
                 case 0...2:
-                    let allowance =
+                    let drawn =
                         [EmailCodeAllowance.full, .full, .onlyIfKnown, nil].randomElement(using: &random) ?? nil
+                    let allowance = step.isMultiple(of: 2) ? drawn : drawn ?? EmailCodeAllowance.usedUp
                     let request = try world.request(
                         slot.purpose, ticket: slot.ticket, network: network,
                         isServiceGuessedAt: Int.random(in: 0...9, using: &random) == 0, at: seconds)

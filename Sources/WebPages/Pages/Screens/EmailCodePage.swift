@@ -96,7 +96,7 @@ extension EmailCodePage {
         // Whose person is signed in: the code goes to whatever address they type.
         case .confirmAddress: (.codeTitleConfirmAddress, .codeLeadConfirmAddress, .codeSentConfirmAddress)
         case .changeAddress: (.changeAddress, .changeAddressLead, .codeSentConfirmAddress)
-        case .register: (.createTitle, .registerLead, .registerSent)
+        case .register: (.createTitle, .registerLead, .codeSentConfirmAddress)
         }
     }
 }

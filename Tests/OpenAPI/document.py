@@ -1,7 +1,8 @@
 """Checks openapi.yaml by itself: against the schema of OpenAPI 3.1, that each body has an example and each code of a refusal
-one of its own, each example against the schema beside it, that generators of clients can read all of it, and that an answer
-may get further members."""
+one of its own, each example against the schema beside it, that generators of clients can read all of it, that an answer
+may get further members, and that no 503 promises too much."""
 import copy
+import re
 import sys
 
 import jsonschema
@@ -111,6 +112,17 @@ def closed(document, value, path=(), seen=None):
                 yield from closed(document, each, (*path, name), seen)
 
 
+def undone(document):
+    """A fault for each 503 that is said to have done nothing: whether its transaction is committed may be unknown
+    (docs/decisions/0017)."""
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            answer = operation.get("responses", {}).get("503") if isinstance(operation, dict) else None
+            description = resolved(document, answer)["description"] if answer else ""
+            if re.search(r"nothing\s+(was|is|has been)\s+done", description, re.IGNORECASE):
+                yield f"{method} {path}: may have been done, though the answer is 503"
+
+
 def sent(document):
     """What the service sends: its answers, and the bodies of webhooks."""
     for part, member in ("paths", "responses"), ("webhooks", "requestBody"):
@@ -146,6 +158,7 @@ def main(path):
         document = yaml.safe_load(file)
     openapi_spec_validator.validate(document)
     count, faults = 0, [*lacking(document), *dropped(document, document), *closed(document, list(sent(document)))]
+    faults += undone(document)
     # Further members may come in an answer; one in an example is misspelt.
     components = without_further_members(document)
     for place, schema, example in examples(document, document):

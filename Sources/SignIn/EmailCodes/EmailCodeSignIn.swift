@@ -15,7 +15,9 @@ package struct EmailCodeSignIn: Sendable {
     let refusals: RefusalAggregator
     let metrics: SignInMetrics
     /// Those for one address wait for each other in the database, each with a connection: so few of them are there at once.
-    private let requests = KeyedValues<EmailAddress, FairLimit<Never>> { _ in FairLimit(running: 2, waiting: 64) }
+    let requests = KeyedValues<EmailAddress, FairLimit<Party>> { _ in FairLimit(running: 2, waiting: 64) }
+    /// A quarter of them all, or one network would keep the owner from asking.
+    private static let placesOfNetwork = 16
 
     /// Mails a code to the address, if an account has it: a new one, or the live one once more. What is mailed, if
     /// anything, shows in no answer.
@@ -49,7 +51,10 @@ package struct EmailCodeSignIn: Sendable {
             for: address, purpose: purpose, ticketHash: ticketHash, until: end, network: call.caller.network,
             language: language, by: call)
         let asked: Void? = try await requests.use(address) { limit throws(SignInFailure) in
-            try await limit.admit { () throws(SignInFailure) in try await mailCode(request, by: call) }
+            try await limit.admit(call.caller.shares(network: Self.placesOfNetwork, of: nil)) {
+                () throws(SignInFailure) in
+                try await mailCode(request, by: call)
+            }
         }
         guard asked != nil else { throw .overloaded(retryAfter: 1) }
         refusals.note(.codeRequested, reason: purpose.rawValue, by: call)

@@ -1,9 +1,11 @@
 import Accounts
 import Postgres
-import SignIn
+import Primitives
 import Storage
 import TestSupport
 import Testing
+
+@testable import SignIn
 
 /// Requests for a code by mail: which are answered by a new code, which by the same one, and which by nothing.
 @Suite(.fixture { try await SignInFixture.withMail($0) }) struct EmailCodeRequestTests {
@@ -163,6 +165,47 @@ import Testing
         }
         for request in asking { try await request.value }
         #expect(try await fixture.count("mailed_codes") == 2)
+    }
+
+    @Test(arguments: [false, true])
+    func `one network's requests for an address, or a wide network's, leave places to others`(
+        areOfOneNetwork: Bool
+    ) async throws {
+        let fixture = self.fixture
+        let address = try #require(EmailAddress(Self.email))
+        let refusals = Tally()
+        @Sendable func ask(from network: Network, of wide: Network) async throws(SignInFailure) {
+            let call = fixture.call(by: HomeFixture.client(network, wide: wide))
+            do throws(SignInFailure) {
+                try await fixture.service.emailCodes.mailCode(to: Self.email, for: .signIn, by: call)
+            } catch {
+                refusals.add()
+                guard case .overloaded = error else { throw error }
+            }
+        }
+        // Until as many have a place or were refused.
+        @Sendable func settle(_ count: Int) async throws {
+            while true {
+                let places = await fixture.service.emailCodes.requests.use(address) { $0.occupancy }
+                if places.running + places.waiting + refusals.count == count { return }
+                try await pollingPause()
+            }
+        }
+        try await fixture.mailCode(.signIn, to: Self.email)
+        // As many as there are places.
+        let crowd: [Network] = (0..<66).map { areOfOneNetwork ? "10.0.0.0/24" : "10.0.\($0).0/24" }
+        let asking = try await fixture.database.transaction { transaction in
+            _ = try await transaction.execute("SELECT FROM mailed_codes FOR UPDATE")
+            let asking = crowd.map { network in Task { try await ask(from: network, of: "10.0.0.0/16") } }
+            try await settle(66)
+            let refused = refusals.count
+            let owner = Task { try await ask(from: "203.0.113.0/24", of: "203.0.0.0/16") }
+            try await settle(67)
+            #expect(refusals.count == refused)
+            return asking + [owner]
+        }
+        for request in asking { try await request.value }
+        #expect(refusals.count == (areOfOneNetwork ? 50 : 34))
     }
 
     @Test func `a code for bind, and its mail, are good no longer than the ticket`() async throws {

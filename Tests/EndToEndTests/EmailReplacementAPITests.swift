@@ -93,9 +93,10 @@ struct EmailReplacementAPITests: WorldSuite {
     // MARK: countersign account
 
     private func run(
-        _ command: String, _ id: String, _ more: String..., mailed: Bool = true
+        _ command: String, _ id: String, _ more: String..., mailed: Bool = true, by name: String? = nil
     ) async throws -> Countersign.Ending {
         var settings = mailed ? MailedWorld.settings(port: try #require(MailedWorld.server).port) : [:]
+        settings["operator"] = name
         settings["postgres.url"] = scratch.url
         return try await Countersign.run(["account", command, id, "--reason", "case 20"] + more, settings)
     }
@@ -128,6 +129,17 @@ struct EmailReplacementAPITests: WorldSuite {
             """)
         #expect(recorded == 2)
         #expect(try await service.get("/v1/account", bearer: member.bearer).json?["emailReplacement"] == nil)
+    }
+
+    @Test func `the name that an operator states is shown, and none where they state none`() async throws {
+        let key = try await world.adminKey("read")
+        let member = try await Member("operated", in: world)
+        for name in ["ann", nil] {
+            try await run("replace-email", member.id, "--email", "operated@new.example", by: name).expecting(0)
+            let record = try await service.administer("GET", member.path, bearer: key)
+            #expect(record.json?["emailReplacement"]?["email"]?.string == "operated@new.example")
+            #expect(record.json?["emailReplacement"]?["requestedBy"]?.string == name)
+        }
     }
 
     @Test func `account replace-email says where it can notify no mailbox of the account`() async throws {

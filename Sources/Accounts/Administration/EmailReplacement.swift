@@ -5,7 +5,7 @@ package struct EmailReplacement: Hashable, Sendable {
     package let email: EmailAddress
     package let requestedAt: Timestamp
     package let dueAt: Timestamp
-    /// The name of the admin key; `nil` when it was requested at the command line.
+    /// The name of the admin key, or of the member of the staff; of an operator the one that they state.
     package let requestedBy: String?
 
     package init(email: EmailAddress, requestedAt: Timestamp, dueAt: Timestamp, requestedBy: String?) {

@@ -16,17 +16,6 @@ import Testing
         try await world.recorded("account_id = \(id)::uuid AND actor = 'operator' AND reason = 'case 7'")
     }
 
-    @Test func `account disable ends the sessions, and enable lets the person in again`() async throws {
-        let created = try await world.newAccount("disabled-by-command")
-        let id = try created.accountID()
-        #expect(try await world.run(["account", "disable", id, "--reason", "case 7"]).status == 0)
-        #expect(try await status(created) == 401)
-        try await world.signIn("disabled-by-command", with: .apple).expecting(403)
-        #expect(try await world.run(["account", "enable", id, "--reason", "case 7"]).status == 0)
-        #expect(try await world.signIn("disabled-by-command", with: .apple).status == 200)
-        #expect(try await recorded(id) == 2)
-    }
-
     @Test func `account sign-out ends the sessions of the account that an address names`() async throws {
         let created = try await world.newAccount("signed-out-by-command")
         let email = try created.text("account.email")
@@ -70,17 +59,6 @@ import Testing
             ])
     }
 
-    @Test func `session end ends one session`() async throws {
-        let created = try await world.newAccount("ended-by-command")
-        let other = try await world.signIn("ended-by-command", with: .apple)
-        let id = try created.sessionID()
-        #expect(try await world.run(["session", "end", id, "--reason", "case 7"]).status == 0)
-        #expect(try await status(created) == 401)
-        #expect(try await status(other) == 200)
-        let again = try await world.run(["session", "end", id])
-        #expect(again.status == 1 && again.error == "countersign: There is no session \(id).\n")
-    }
-
     @Test func `revocation retry prints what there is, also where nothing is left to try`() async throws {
         let key = try await world.adminKey("revoke")
         let rows = [
@@ -114,9 +92,12 @@ import Testing
             #expect(ending.status == 2, "\(arguments)")
             #expect(ending.error.hasPrefix("countersign: ") && ending.error.split(separator: "\n").count == 1)
         }
-        for (act, name) in [("disable", Self.unknown), ("sign-out", "nobody@unknown.example")] {
-            let ending = try await world.run(["account", act, name, "--reason", "a"])
-            #expect(ending.status == 1 && ending.error == "countersign: There is no account \(name).\n")
+        for (command, act, name) in [
+            ("account", "disable", Self.unknown), ("account", "sign-out", "nobody@unknown.example"),
+            ("session", "end", Self.unknown),
+        ] {
+            let ending = try await world.run([command, act, name, "--reason", "a"])
+            #expect(ending.status == 1 && ending.error == "countersign: There is no \(command) \(name).\n")
         }
     }
 }

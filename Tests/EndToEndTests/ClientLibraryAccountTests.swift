@@ -45,6 +45,7 @@ struct ClientLibraryAccountTests: WorldSuite {
         let client = try world.app()
         let made = try await client.register(email: "reg@example.com", password: World.password, displayName: "Reg")
         #expect(made.displayName == "Reg" && made.hasPassword && made.emailProof == .claimed && !made.isEmailVerified)
+        #expect(try await client.devices().map(\.name) == ["Kim’s phone"])
         await #expect(throws: Self.refused("email_taken", 409)) {
             try await world.app().register(email: "reg@example.com", password: World.password)
         }
@@ -71,6 +72,16 @@ struct ClientLibraryAccountTests: WorldSuite {
         try await client.resetPassword(email: "moved@example.com", code: code, newPassword: World.password)
         await #expect(throws: Self.ended) { try await client.account() }
         #expect(try await client.signIn(email: "moved@example.com", password: World.password).id == made.id)
+
+        let tablet = try world.app(on: "Tablet")
+        try await tablet.requestSignInCode(to: "moved@example.com")
+        let digits = try await world.code(3, mailedTo: "moved@example.com")
+        guard case .signedIn(let account) = try await tablet.signIn(email: "moved@example.com", code: digits) else {
+            throw Missing()
+        }
+        #expect(account.id == made.id)
+        let own = try #require(try await tablet.devices().first(where: \.isCurrent))
+        #expect(own.name == "Tablet" && own.methods == ["otp"])
     }
 
     @Test func `devices are listed, signed out one by one, all others, and everywhere`() async throws {

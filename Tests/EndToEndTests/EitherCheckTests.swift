@@ -1,6 +1,4 @@
 import JSON
-import Postgres
-import SignIn
 import TestSupport
 import Testing
 
@@ -34,32 +32,11 @@ import Testing
         }
     }
 
-    /// Up to the limit of the body.
-    @Test func `a good code signs in beside a token that is larger than any`() async throws {
-        for provider in Sandbox.Provider.allCases {
-            let created = try await world.newGrantedAccount("large-\(provider)", provider)
-            for size in [16_385, 60_000] {
-                let large = World.Credential(
-                    provider: provider, token: String(repeating: "a", count: size),
-                    code: try await world.authorize("large-\(provider)", provider).code)
-                try await service.signIn(provider, large.tokenAlone).expectRefusal(401, "invalid_token")
-                let answer = try await service.signIn(provider, large.both).expecting(200)
-                #expect(try answer.accountID() == created.accountID())
-                // The code is spent, and the refusal is that of any token.
-                let again = try await service.signIn(provider, large.both)
-                #expect(again.status == 401 && again.code == "invalid_token", "\(again.text)")
-            }
-            try await eventually("the reasons in the trail") {
-                try await world.count(
-                    """
-                    SELECT COALESCE(sum(occurrences), 0) FROM audit_events
-                    WHERE type = 'credential_rejected' AND reason = 'too_large' AND provider = \(provider.rawValue)
-                    """) == 6
-            }
-        }
-    }
-
-    @Test(.world(["limits.junkCodesPerNetwork": "2/15min", "server.trustedProxies": "127.0.0.1"]))
+    @Test(
+        .world([
+            "limits.junkCodesPerNetwork": "2/15min", "limits.refusedCodesPerIdentity": "1/15min",
+            "server.trustedProxies": "127.0.0.1",
+        ]))
     func `a network that posts made-up codes waits as long as the answer says, and tokens do not`() async throws {
         func post(_ members: TokenMint.Members, from address: String = "192.0.2.7") async throws -> Answer {
             try await service.post("/v1/sign-in/apple", members, headers: [("X-Forwarded-For", address)])
@@ -77,49 +54,14 @@ import Testing
         let kim = try await world.authorize("kim")
         #expect(try await post(kim.tokenAlone).status == 200)
         #expect(try await post(kim.both).status == 200)
-    }
 
-    @Test(.world(["limits.junkCodesPerNetwork": "0", "server.trustedProxies": "127.0.0.1"]))
-    func `codes beyond those that wait for the provider are not sent, and may come again`() async throws {
-        try await world.newPerson("kim")
-        // The calls are given up after ten seconds, which a busy machine may need for the others once.
-        let isInTime = try await onceOfThree { try await refusesCodeBesideHangingCalls() }
-        #expect(isInTime, "the calls that hang ended before those that don't")
-    }
-
-    /// Whether a code was refused while others hung at the provider in all places.
-    private func refusesCodeBesideHangingCalls() async throws -> Bool {
-        let code = try await world.authorize("kim").codeAlone
-        let exchanges = try await world.sandbox.history(path: "/apple/auth/token").count
-        let notSent = try await codesNotSent()
-        try await world.sandbox.fail("/apple/auth/token", .hang, times: CodesUnderWay.limit)
-        return try await withThrowingTaskGroup(of: Int.self) { group in
-            // No network has more than a quarter of the places.
-            for index in 0..<CodesUnderWay.limit {
-                group.addTask {
-                    try await service.post(
-                        "/v1/sign-in/apple", Self.junk, headers: [("X-Forwarded-For", "192.\(index / 4).2.7")]
-                    ).status
-                }
-            }
-            let hanging = try await world.sandbox.history(
-                path: "/apple/auth/token", count: exchanges + CodesUnderWay.limit, wait: 60)
-            try #require(hanging.count == exchanges + CodesUnderWay.limit)
-            let refused = try await service.signIn(.apple, code)
-            group.addTask { 0 }
-            let isInTime = try await group.next() == 0
-            try await world.sandbox.clearFaults()
-            let statuses = try await group.reduce(into: [Int]()) { $0.append($1) }
-            guard isInTime else { return false }
-            refused.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...1)
-            #expect(statuses == Array(repeating: 503, count: CodesUnderWay.limit))
-            #expect(try await codesNotSent() == notSent + 1)
-            try await service.signIn(.apple, code).expecting(200)
-            return true
+        // Nor do they beside a code that is not sent, since their person's last one was refused.
+        let token = try await world.authorize("kim", token: .init(withoutClaims: ["c_hash"])).tokenAlone
+        for _ in 0..<2 {
+            #expect(try await post(token.with("authorizationCode", "c0ffee.invented")).status == 200)
         }
-    }
-
-    private func codesNotSent() async throws -> Double {
-        try await service.metric("countersign_code_exchanges_total", #"provider="apple""#, #"outcome="not_sent""#)
+        let notSent = try await service.metric(
+            "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="not_sent""#)
+        #expect(notSent == 1)
     }
 }

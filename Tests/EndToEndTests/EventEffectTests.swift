@@ -34,28 +34,6 @@ import Testing
         #expect(try await world.count("SELECT count(*) \(prompt)") >= 3)
     }
 
-    @Test func `an account shows whether mail to its relay address arrives`() async throws {
-        let session = try await world.appleAccount("kim")
-        let bearer = try session.bearer()
-        func shown() async throws -> JSONValue? {
-            let account = try await world.service.get("/v1/account", bearer: bearer)
-            let identity =
-                account.json?["identities"]?.elements?.first
-                ?? account.json?["account"]?["identities"]?.elements?.first
-            return try #require(identity)["emailDeliverable"]
-        }
-        #expect(try await shown()?.bool == nil)
-        for (number, type) in ["email-disabled", "email-enabled"].enumerated() {
-            let time = EventWorld.now - 30 + Int64(number)
-            let content = #"{"type":"\#(type)","sub":"kim","event_time":\#(time)}"#
-            let event = try EventWorld.signed(
-                EventWorld.appleEvent(type, of: "kim", id: type, [("events", .string(content))]))
-            #expect(try await world.service.deliverAppleEvent(event).status == 200)
-            try await eventually("the end of the event") { try await world.isDone(type) }
-            #expect(try await shown()?.bool == (type == "email-enabled"))
-        }
-    }
-
     @Test func `what a provider reports and the feed has no event for is found in the trail`() async throws {
         let (apple, google) = (try await world.appleAccount("kim"), try await world.googleAccount("kim"))
         let key = try await world.scratch.adminKey("read")

@@ -58,24 +58,6 @@ import Testing
         for secret in try await Self.secrets(of: id, in: world) + tokens { #expect(!answer.text.contains(secret)) }
     }
 
-    @Test func `an old authentication is refused, and so is the sixth in an hour`() async throws {
-        let created = try await world.newAccount("export-often")
-        let id = try created.accountID()
-        let bearer = try created.bearer()
-        func export() async throws -> Answer { try await service.get("/v1/account/export", bearer: bearer) }
-        #expect(try await service.get("/v1/account/export").code == "invalid_session")
-        try await world.age(sessionsOf: id)
-        try await export().expectRefusal(403, "reauthentication_required")
-        try await service.ask("HEAD", "/v1/account/export", bearer: bearer).expecting(403)
-        try await world.age(sessionsOf: id, minutes: 0)
-        for number in 1...5 { #expect(try await export().status == 200, "\(number)") }
-        let limited = try await export()
-        limited.expectRefusal(429, "rate_limited")
-        let wait = try #require(limited.retryAfter)
-        #expect(1...720 ~= wait)
-        #expect(try await world.recorded("type = 'account_exported' AND account_id = \(id)::uuid") == 5)
-    }
-
     @Test func `an administrator and an operator get the same, and each is recorded`() async throws {
         let created = try await Self.newAccount("export-admin", in: world)
         let id = try created.accountID()

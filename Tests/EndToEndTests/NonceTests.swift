@@ -9,14 +9,9 @@ import Testing
 struct NonceTests: WorldSuite {
     private static func issue(_ provider: String) async throws -> String {
         let answer = try await World.current.service.post("/v1/nonces", ["provider": .string(provider)]).expecting(201)
-        return try answer.text("nonce")
-    }
-
-    @Test func `a nonce is issued for ten minutes`() async throws {
-        let answer = try await service.post("/v1/nonces", ["provider": "apple"]).expecting(201)
-        #expect(try answer.text("nonce").hasPrefix("csn_"))
         #expect(try answer.text("expiresAt").wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
         #expect(answer.json?.members?.map(\.name).sorted() == ["expiresAt", "nonce"])
+        return try answer.text("nonce")
     }
 
     @Test func `a nonce signs in once at the provider that it is for`() async throws {
@@ -41,15 +36,6 @@ struct NonceTests: WorldSuite {
         #expect(again.withoutRequestID == forged.withoutRequestID)
         let id = try #require(again.header("X-Request-Id"))
         #expect(try await service.logged(id)["reason"]?.string == "nonce_spent")
-    }
-
-    @Test func `what is no provider gets no nonce`() async throws {
-        let bodies: [TokenMint.Members] = [
-            [:], ["provider": "facebook"], ["provider": "Apple"], ["provider": ""], ["provider": .null],
-            ["provider": 1], ["provider": "apple", "nonce": "csn_mine"],
-        ]
-        for body in bodies {
-            try await service.post("/v1/nonces", body).expectRefusal(400, "invalid_request", "\(body.text)")
-        }
+        try await service.post("/v1/nonces", ["provider": "Apple"]).expectRefusal(400, "invalid_request")
     }
 }

@@ -160,50 +160,34 @@ import Testing
         }
     }
 
-    @Test func `the gauges of a team come and go with it`() async throws {
-        let files = try ReloadedFiles()
-        try await World.run(files.settings) { world in
-            let service = world.service
-            func teams(of metric: String) async throws -> Set<String> {
-                let page = try await service.privateGet("/metrics").text
-                return Set(page.matches(of: /(?m)^(\w+){team="(\w+)"}/).filter { $0.1 == metric }.map { String($0.2) })
-            }
-            let gauges = ["countersign_apple_client_secret_age_seconds", "countersign_apple_key_file_age_seconds"]
-            let alone = files.yaml
-            for (team, expected) in [
-                (files.team("beta"), ["beta", "main"]), (files.team("beta", hasKey: false), ["main"]),
-                (files.team("beta"), ["beta", "main"]), ("", ["main"]),
-            ] {
-                files.yaml = alone + team
-                try files.write()
-                _ = try await Self.reload(service, "adopted")
-                for gauge in gauges { #expect(try await teams(of: gauge) == Set(expected), "\(gauge)") }
-            }
-            #expect(try await service.privateGet("/metrics").text.contains("countersign_metrics_refused_total 0\n"))
-        }
-    }
-
-    @Test func `the gauges of a webhook come and go with it`() async throws {
+    @Test func `the gauges of a team and of a webhook come and go with them`() async throws {
         let files = try ReloadedFiles()
         try await World.run(files.settings) { world in
             let service = world.service
             func gauges() async throws -> Set<String> {
                 let page = try await service.privateGet("/metrics").text
-                let names = page.matches(of: /(?m)^countersign_webhook_(\w+){endpoint="crm"}/).map { String($0.1) }
+                let found = page.matches(of: /(?m)^countersign_(\w+)\{(?:team|endpoint)="(\w+)"\}/)
                 // Counters stay.
-                return Set(names.filter { !$0.hasSuffix("_total") })
+                return Set(found.filter { !$0.1.hasSuffix("_total") }.map { "\($0.2) \($0.1)" })
             }
-            let without = files.yaml
-            files.yaml += try files.webhook("crm")
-            try files.write()
-            try await Self.reload(service, "adopted")
-            try await eventually("its gauges") {
-                try await gauges() == ["active", "behind_seconds", "parked_accounts"]
+            func ofTeam(_ name: String) -> Set<String> {
+                ["\(name) apple_client_secret_age_seconds", "\(name) apple_key_file_age_seconds"]
             }
-            files.yaml = without
-            try files.write()
-            try await Self.reload(service, "adopted")
-            #expect(try await gauges() == [])
+            let crm: Set = ["crm webhook_active", "crm webhook_behind_seconds", "crm webhook_parked_accounts"]
+            let alone = files.yaml
+            let cases: [(lines: String, gauges: Set<String>)] = [
+                (files.team("beta"), ofTeam("beta")), (files.team("beta", hasKey: false), []),
+                (files.team("beta"), ofTeam("beta")), (try files.webhook("crm"), crm), ("", []),
+            ]
+            for (lines, expected) in cases {
+                files.yaml = alone + lines
+                try files.write()
+                try await Self.reload(service, "adopted")
+                try await eventually("the gauges \(expected)") {
+                    try await gauges() == expected.union(ofTeam("main"))
+                }
+            }
+            #expect(try await service.privateGet("/metrics").text.contains("countersign_metrics_refused_total 0\n"))
         }
     }
 

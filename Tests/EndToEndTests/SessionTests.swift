@@ -40,16 +40,14 @@ import Testing
         #expect(try await service.get("/v1/sessions", bearer: bearer).items.count == 1)
     }
 
-    @Test func `the session of a registration names its device`() async throws {
-        let registered = try await service.post(
-            "/v1/accounts",
-            [
-                "email": "registered-device@example.net", "password": "correct horse battery",
-                "device": .raw(#"{"name":"Kim's phone","platform":"ios"}"#),
-            ])
-        #expect(registered.status == 201)
-        let list = try await service.get("/v1/sessions", bearer: try registered.bearer())
-        #expect(list.items.map { $0["device"]?["name"]?.string } == ["Kim's phone"])
+    @Test(.world(["tokens.sessionLifetime": "600"]))
+    func `a session ends at its absolute end, and no access token goes beyond it`() async throws {
+        let created = try await world.newAccount("brief")
+        #expect(created.json?["session"]?["expiresIn"]?.integer == 600)
+        let refreshed = try await service.refresh(try created.refreshToken())
+        #expect(try refreshed.text("refreshExpiresAt") == (try created.text("session.refreshExpiresAt")))
+        let lifetime = try #require(refreshed.json?["expiresIn"]?.integer)
+        #expect(lifetime > 0 && lifetime <= 600)
     }
 
     @Test func `the sessions of another account can neither be seen nor ended`() async throws {

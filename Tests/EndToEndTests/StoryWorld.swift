@@ -106,8 +106,8 @@ extension World {
         try await service.verifyEmail(code, bearer: bearer).expecting(204, sourceLocation: location)
     }
 
-    func openAppleAccount(_ person: String, email: String, hidesEmail: Bool = false) async throws {
-        let members: TokenMint.Members = ["email": .string(email), "hidesEmail": .raw(String(hidesEmail))]
+    func openAppleAccount(_ person: String, email: String) async throws {
+        let members: TokenMint.Members = ["email": .string(email)]
         try await sandbox.addApplePerson(person, members.text)
     }
 

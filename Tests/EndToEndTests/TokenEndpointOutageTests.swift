@@ -6,86 +6,6 @@ import Testing
 
 /// Token endpoints that fail. The keys are cached: a token alone needs nothing of the provider.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct TokenEndpointOutageTests: WorldSuite {
-    @Test(.world, arguments: Sandbox.Provider.allCases)
-    func `a good token signs in beside a token endpoint that fails, and a code alone is to be retried`(
-        provider: Sandbox.Provider
-    ) async throws {
-        let faults: [(name: String, fault: Sandbox.Fault)] = [("failing", .status(500)), ("lost", .lost)]
-        for (name, fault) in faults {
-            try await world.sandbox.fail(provider.tokenPath, fault)
-            // The token suffices for a new person, and no authorization results.
-            try await world.newPerson(name)
-            let both = try await world.authorize(name, provider).both
-            let signedIn = try await service.signIn(provider, both).expecting(200)
-            let ticket = try signedIn.linkTicket()
-            let created = try await service.create(ticket).expecting(201)
-            #expect(try created.text("identity.authorization") == "none")
-            // A code alone can't be verified, and the answer says when to retry.
-            let alone = try await service.signIn(provider, try await world.authorize(name, provider).codeAlone)
-            alone.expectRefusal(503, "provider_unavailable", retryAfter: 1...60)
-
-            // The first code after an outage works: the service itself has nothing to recover.
-            try await world.sandbox.clearFaults()
-            let after = try await service.signIn(provider, try await world.authorize(name, provider).codeAlone)
-            #expect(after.status == 200, "\(after.text)")
-            #expect(try after.text("identity.authorization") == "active")
-        }
-        for provider in Sandbox.Provider.allCases {
-            // None was sent twice.
-            #expect(try await world.exchanges(provider).values.allSatisfy { $0 == 1 }, "\(provider)")
-        }
-        // Three codes for each fault; the two that were lost are not tried again.
-        #expect(try await world.exchanges(provider).count == 3 * faults.count)
-    }
-
-    // MARK: Our own key
-
-    private static let redirectURI = "https://app.example.com/apple"
-
-    private func expectClientRejected(
-        _ provider: Sandbox.Provider, key: String, redirectURI: String? = nil, _ world: World,
-        _ location: SourceLocation = #_sourceLocation
-    ) async throws {
-        let rejected = ("countersign_code_exchanges_total", "provider=\"\(provider)\"", "outcome=\"client_rejected\"")
-        let before = try await world.service.metric(rejected.0, rejected.1, rejected.2)
-        try await world.newPerson("\(provider)-person")
-        // The code says nothing about the token beside it, and the person gets no authorization.
-        let both = try await world.authorize("\(provider)-person", provider).both
-            .with("redirectUri", redirectURI.map { .string($0) })
-        let beside = try await world.create(of: try await world.service.signIn(provider, both))
-        #expect(try beside.text("identity.authorization") == "none", sourceLocation: location)
-        let code = try await world.authorize("\(provider)-person", provider).codeAlone
-        let alone = try await world.service.signIn(provider, code)
-        alone.expectRefusal(503, "provider_unavailable", retryAfter: 1..., sourceLocation: location)
-        for answer in [beside, alone] { #expect(!answer.text.contains(key), sourceLocation: location) }
-        let after = try await world.service.metric(rejected.0, rejected.1, rejected.2)
-        #expect(after - before == 2, sourceLocation: location)
-        // One line a minute for each key. The lines of a request come before its own.
-        _ = try await world.service.logged(try #require(alone.header("X-Request-Id")))
-        let lines = try world.service.logLines().filter {
-            $0["message"]?.string?.hasPrefix("client credentials refused") == true
-                && $0["provider"]?.string == provider.rawValue
-        }
-        #expect(lines.map { $0["level"]?.string } == ["error"], sourceLocation: location)
-        #expect(lines.first?["key"]?.string == key, sourceLocation: location)
-        #expect(lines.first?["redirectUri"]?.string == redirectURI, sourceLocation: location)
-    }
-
-    @Test(.world(["apple.redirectUris": redirectURI]))
-    func `a key that the provider refuses stops no token and any code alone, and the log says why`() async throws {
-        try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
-        try await expectClientRejected(.apple, key: World.appleKeyID, redirectURI: Self.redirectURI, world)
-        try await world.sandbox.deleteGoogleClient(Countersign.googleClient)
-        try await expectClientRejected(.google, key: Countersign.googleClient, world)
-        for provider in Sandbox.Provider.allCases {
-            #expect(try await world.exchanges(provider).values.allSatisfy { $0 == 1 }, "\(provider)")
-        }
-
-        try await World.registerClients(at: world.sandbox)
-        try await world.newGrantedAccount("kim")
-        try await world.newGrantedAccount("lee", .google)
-    }
-
     @Test(.world) func `a code of another client of Google's counts as refused, and the log has it`() async throws {
         let other = "elsewhere-web.apps.googleusercontent.com"
         try await world.sandbox.registerGoogleClient(other, secret: "elsewhere")
@@ -104,8 +24,6 @@ import Testing
         }
         #expect(lines.map { $0["error"]?.string } == ["unauthorized_client"])
     }
-
-    // MARK: Load
 
     @Test(.world(["postgres.poolSize": "2", "server.trustedProxies": "127.0.0.1"]))
     func `calls that hang at the provider cost other requests neither a connection nor a wait`() async throws {

@@ -102,17 +102,4 @@ import Testing
                 """)
         #expect(try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").isEmpty)
     }
-
-    @Test func `a transfer with a key that Apple refuses requests no identifier`() async throws {
-        try await world.newGrantedAccount("kim")
-        try await world.newGrantedAccount("lee")
-        let settings = try World.settings(scratch, world.sandbox)
-        let before = try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").count
-        try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
-        let ending = try await transfer(["export", "--to-team-id", Self.recipient], settings).expecting(1)
-        #expect(
-            ending.error
-                == "countersign: Apple refuses the key LAMPKEY001 (invalid_client); nothing more was asked for.\n")
-        #expect(try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").count == before)
-    }
 }

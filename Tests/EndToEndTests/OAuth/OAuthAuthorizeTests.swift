@@ -5,7 +5,9 @@ import Testing
 
 /// A client's request in the browser: what the client hears of it, what the person, and the consent.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthAuthorizeTests: WorldSuite {
-    @Test func `a person signs in, allows, and the client gets a code with its state`() async throws {
+    @Test func `a person signs in, allows on a page that no frame shows, and the client gets a code with its state`()
+        async throws
+    {
         let client = try await world.linkingClient()
         try await world.newPerson("linker", email: "linker@gmail.com")
         let browser = world.browser()
@@ -14,6 +16,8 @@ import Testing
         #expect(chooser.html.text.contains("Google"))
         let question = try await world.signIn("linker", with: .google, on: chooser, browser)
         let consent = try await browser.submit("/web/link/create", on: question).expecting(200)
+        #expect(consent.answer["X-Frame-Options"] == "DENY" && consent.answer["Cache-Control"] == "no-store")
+        #expect(consent.answer["Content-Security-Policy"]?.contains("frame-ancestors 'none'") == true)
         for text in [
             "Google", "linker@gmail.com", "See the devices of your home", "https://policies.google.com/privacy",
         ] { #expect(consent.answer.body.contains(text), "\(text)") }
@@ -67,23 +71,6 @@ import Testing
         #expect(try await world.grants(of: client) == 0)
     }
 
-    @Test(arguments: [("iss", "https%3A%2F%2Fevil.example"), ("error", "admin_policy_enforced")])
-    func `a provider that proves nobody links nothing, and the client hears of it`(
-        _ parameter: String, _ value: String
-    ) async throws {
-        let client = try await world.linkingClient()
-        let browser = world.browser()
-        try await world.newPerson("unproven")
-        let chooser = try await browser.open(client.url())
-        let shown = try await world.press(.google, on: chooser, browser)
-        let page = try await world.consent("unproven", at: shown, browser, following: false)
-        let back = try await browser.open(try page.location().settingParameter(parameter, to: value))
-        let answer = try AppAnswer(back)
-        #expect(answer["error"] == "server_error" && answer["state"] == "AB+cd/EF==", "\(answer.uri)")
-        #expect(answer.uri.hasPrefix(client.redirectURI))
-        #expect(try await world.grants(of: client) == 0)
-    }
-
     @Test func `a flow has one decision, in the browser that began it`() async throws {
         let (client, browser, page) = try await world.asked("decider")
         let form = try page.consentForm()
@@ -102,21 +89,6 @@ import Testing
         let decided = Set(targets.compactMap(\.self))
         #expect(decided.count == 1 && decided.allSatisfy { $0.hasPrefix(client.redirectURI) }, "\(targets)")
         #expect(answers.map { $0.status == 303 } == targets.map { $0 != nil })
-    }
-
-    @Test func `pages have the headers that keep them safe, and no redirect repeats a form`() async throws {
-        let (client, browser, consent) = try await world.asked("framed")
-        let refused = try await browser.open(client.url(["client_id": "csc_unknown"]))
-        let chooser = try await world.browser().open(client.url())
-        for page in [consent, refused, chooser] {
-            #expect(page.answer["X-Frame-Options"] == "DENY")
-            #expect(page.answer["Content-Security-Policy"]?.contains("frame-ancestors 'none'") == true)
-            #expect(page.answer["Referrer-Policy"] == "no-referrer")
-            #expect(page.answer["Cache-Control"] == "no-store")
-            #expect(page.answer["Access-Control-Allow-Origin"] == nil)
-        }
-        let form = try consent.consentForm()
-        #expect(try await browser.submit(form, on: consent, button: "deny", following: false).status == 303)
     }
 
     @Test(arguments: [("55P03", "temporarily_unavailable"), ("P0001", "server_error")])

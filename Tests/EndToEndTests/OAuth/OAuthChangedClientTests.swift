@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: Change.allCases)
-    func `who refuses or cancels is back at the client, or reads that the sign-in is over`(
+    func `the pages ask for nothing more, and who refuses or cancels is at the client, or reads that it is over`(
         change: Change
     ) async throws {
         let client = try await client()
@@ -87,6 +87,10 @@ import Testing
         let chooser = try await another.open(client.url()).expecting(200)
         try await make(change, of: client)
 
+        for url in [chooser.url, chooser.url + "&with=password"] {
+            expectEnd(try await another.open(url), of: client, after: change, title: "This sign-in has expired")
+        }
+        expectEnd(try await browser.open(consent.url), of: client, after: change)
         let form = try consent.consentForm()
         for _ in 1...2 {
             let refused = try await browser.submit(form, on: consent, button: "deny")
@@ -111,22 +115,6 @@ import Testing
         }
         expectEnd(try await browser.open(consent.url), of: client, after: change)
         #expect(try await world.grants(of: client) == 0)
-    }
-
-    @Test(arguments: Change.allCases)
-    func `the pages on the way say so, and ask for nothing any more`(change: Change) async throws {
-        let client = try await client()
-        let browser = try await world.signedInBrowser("visitor-\(change)")
-        let consent = try await world.consentPage(client, browser)
-        let another = world.browser()
-        let chooser = try await another.open(client.url()).expecting(200)
-        try await make(change, of: client)
-
-        for url in [chooser.url, chooser.url + "&with=password"] {
-            let page = try await another.open(url)
-            expectEnd(page, of: client, after: change, title: "This sign-in has expired")
-        }
-        expectEnd(try await browser.open(consent.url), of: client, after: change)
     }
 
     @Test(arguments: Change.allCases)

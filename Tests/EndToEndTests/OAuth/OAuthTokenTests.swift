@@ -268,27 +268,6 @@ import Testing
         #expect(try await world.grants(of: client) == 1)
     }
 
-    @Test func `two secrets count during a rotation, until its time is over or the next one`() async throws {
-        let client = try await world.linkingClient()
-        func status(_ secret: String) async throws -> Int {
-            var client = client
-            client.secret = secret
-            return try await world.introspected("x", client).status
-        }
-        let run = try await world.run(["oauth-client", "rotate-secret", client.id, "--keep-old", "24h"])
-        let line = try run.json
-        let fresh = try #require(line["clientSecret"]?.string)
-        try await eventually("the new secret") { try await status(fresh) == 200 }
-        #expect(try await status(client.secret) == 200)
-        try await scratch.execute(
-            "UPDATE oauth_clients SET previous_secret_expires_at = now() WHERE client_id = \(client.id)")
-        try await eventually("the end of the old secret") { try await status(client.secret) == 401 }
-        #expect(try await status(fresh) == 200)
-        _ = try await world.run(["oauth-client", "rotate-secret", client.id])
-        try await eventually("the end of both") { try await status(fresh) == 401 }
-        #expect(try await status(client.secret) == 401)
-    }
-
     @Test func `tokens, codes and secrets stand nowhere in the database, and not in the log`() async throws {
         let (client, browser) = try await world.clientAndBrowser("secretive")
         let page = try await world.consentPage(client, browser, ["state": "s3cret-state"])
@@ -305,14 +284,5 @@ import Testing
         #expect(
             try await world.count(
                 "SELECT count(*) FROM oauth_refresh_tokens WHERE encode(fingerprint, 'hex') = \(fingerprint)") == 1)
-    }
-
-    /// The double SHA-512 of docs/account-linking.md, "What is not there".
-    @Test func `the fingerprint of a token is the published one`() {
-        let token = Array("example-refresh-token-1".utf8)
-        #expect(
-            Hexadecimal.encode(SHA512.hash(SHA512.hash(token)))
-                == "e3e7b82f4639ecb7f5a7210a6e92669f1082f83a843a0ee43b8ae34f52672e98c8bf4bfe360457b1159f0b769bd05ab2a2ff055ebcbc2c1387b5c627f776b8f9"
-        )
     }
 }

@@ -192,26 +192,6 @@ import Testing
         #expect(account.html.text.contains("Google has disabled your account there"), "\(account.answer.text)")
     }
 
-    @Test func `who has an account binds to it on the page by its password`() async throws {
-        let email = "owner@example.com"
-        _ = try await world.register(email)
-        try await world.newPerson("binder", email: "binder@example.com")
-        let browser = world.browser()
-        let question = try await world.signIn("binder", with: .apple, in: browser)
-        let bind = try await browser.go(to: "bind", on: question)
-        let form = try bind.bindForm("password")
-        let wrong = try await browser.submit(
-            form, on: bind, typed: ["email": email, "password": "wrong horse battery"])
-        #expect(wrong.status == 401)
-        #expect(wrong.html.source.contains(#"role="alert""#))
-        let account = try await browser.submit(form, on: bind, typed: ["email": email, "password": World.password])
-        #expect(account.status == 200)
-        #expect(try await world.countAccounts(with: email) == 1)
-        #expect(try await world.countAccounts(with: "binder@example.com") == 1)
-        let again = try SignedInDevice(try await world.signInByWeb("binder", with: .apple))
-        #expect(again.account.email == email)
-    }
-
     @Test func `another identity of the provider is replaced only by who asks for it`() async throws {
         let email = "twice@example.com"
         let device = try await world.newAccount(ofNew: "former", email: email, with: .google)

@@ -50,25 +50,6 @@ import Testing
         }
     }
 
-    @Test(arguments: Sandbox.Provider.allCases)
-    func `who cancels at the provider chooses another way, or leaves from there`(
-        _ provider: Sandbox.Provider
-    ) async throws {
-        let (attempt, browser, first) = try await world.begin()
-        let again = try await world.signIn("nobody", with: provider, on: first, browser, cancel: true).expecting(200)
-        #expect(again.html.text.contains("You cancelled. Try again, or choose another way."))
-        let person = "after-cancel-\(provider)"
-        try await world.newPerson(person)
-        let other: Sandbox.Provider = provider == .apple ? .google : .apple
-        let signedIn = try AppAnswer(try await world.signIn(person, with: other, on: again, browser))
-        #expect(signedIn["code"] != nil && signedIn["state"] == attempt.state)
-
-        let second = try await world.chooser(try AppAttempt(), browser)
-        let chooser = try await world.signIn("nobody", with: provider, on: second, browser, cancel: true)
-        let left = try AppAnswer(try await browser.submit("/web/cancel", on: chooser))
-        #expect(left["error"] == "access_denied")
-    }
-
     @Test func `a hidden address is a relay's, and finds nobody`() async throws {
         try await world.newAccount(ofNew: "shy", with: .google)
         let answer = try await world.signInByWeb("shy", with: .apple, hidesEmail: true)

@@ -9,6 +9,9 @@ import Testing
 
     @Test func `the code that is mailed makes the account, and nothing is made before`() async throws {
         let browser = world.browser()
+        // A look begins no flow.
+        let head = try await browser.open(Browser.registration, method: "HEAD", following: false)
+        #expect(head.answer["Location"] == nil)
         let asked = try await browser.register("new@example.com", name: "Kim New")
         #expect(!asked.url.contains("new@example.com"))
         #expect(!asked.answer.body.contains(World.password))
@@ -58,37 +61,6 @@ import Testing
             try await browser.confirm(try await world.code(1, mailedTo: "apper@example.com"), on: asked))
         let exchanged = try await world.exchange(try #require(answer["code"], "\(answer.uri)"), attempt)
         #expect(exchanged.json?["account"]?["email"]?.string == "apper@example.com", "\(exchanged.text)")
-    }
-
-    @Test func `a new person who clicks twice comes to the app all the same`() async throws {
-        let email = "twicer@example.com"
-        let browser = world.browser()
-        let attempt = try AppAttempt()
-        let chooser = try await world.chooser(attempt, browser)
-        let page = try await browser.submit(
-            try chooser.form("/web/password"), on: chooser, typed: ["email": email, "to": "register"])
-        let asked = try await browser.register(email, on: page)
-        let code = try await world.code(1, mailedTo: email)
-        let answers = try await concurrently(0..<2) { _ in
-            try AppAnswer(try await browser.confirm(code, on: asked)).uri
-        }
-        #expect(answers[0] == answers[1])
-        let late = try AppAnswer(try await browser.confirm(code, on: asked))
-        #expect(late.uri == answers[0])
-        let exchanged = try await world.exchange(try #require(late["code"], "\(late.uri)"), attempt)
-        #expect(exchanged.json?["account"]?["email"]?.string == email, "\(exchanged.text)")
-    }
-
-    @Test func `a new person who clicks twice is signed in to the account all the same`() async throws {
-        let email = "twicer-here@example.com"
-        let browser = world.browser()
-        let asked = try await browser.register(email)
-        let code = try await world.code(1, mailedTo: email)
-        let account = try await browser.clickTwice {
-            try await browser.submit("/web/register", on: asked, typed: ["code": code], following: $0)
-        }
-        account.expecting(200)
-        #expect(account.url == WebWorld.publicURL + "/web/account" && account.html.text.contains(email))
     }
 
     @Test func `where the address is held the page says the same, and the mail has no code`() async throws {
@@ -195,25 +167,6 @@ import Testing
         let sent = try world.mailbox(email).count
         try await forgetful.submit("/web/forgot", on: form, typed: ["email": email]).expecting(200)
         #expect(try await world.mail(sent + 1, to: email).header("Content-Language") == "it")
-    }
-
-    @Test func `an app can't ask for such a code`() async throws {
-        try await world.askForCode("register", "somebody@example.com").expecting(400)
-    }
-
-    @Test func `the form belongs to its flow and its browser`() async throws {
-        let browser = world.browser()
-        let page = try await browser.open(Browser.registration)
-        let form = try page.form("/web/register")
-        let stolen = try await world.browser().submit(
-            form, on: page, typed: ["email": "stolen@example.com", "password": World.password])
-        #expect(stolen.status == 403)
-        let crossSite = try await browser.submit(
-            form, on: page, typed: ["email": "stolen@example.com", "password": World.password],
-            headers: [("Sec-Fetch-Site", "cross-site")])
-        #expect(crossSite.status == 403)
-        let head = try await browser.open(Browser.registration, method: "HEAD", following: false)
-        #expect(head.answer["Location"] == nil)
     }
 
     // MARK: Forgotten password

@@ -271,28 +271,6 @@ import Testing
         #expect(browser.session == nil)
     }
 
-    @Test func `who clicks twice on a mailed code, or to create an account, is signed in to it`() async throws {
-        let email = "twice-mailed@example.com"
-        try await world.claim(email)
-        let reader = world.browser()
-        let (page, form) = try await world.screen("/web/email-code", from: try await reader.openAccount(), reader)
-        let sent = try await reader.submit(form, on: page, typed: ["email": email])
-        let code = try await world.code(1, mailedTo: email)
-        let entered = try await reader.clickTwice {
-            try await reader.submit("/web/email-code", on: sent, typed: ["code": code], following: $0)
-        }
-        try await world.newPerson("twice-new", email: "twice-new@example.com")
-        let newcomer = world.browser()
-        let create = try await world.signIn("twice-new", with: .google, in: newcomer)
-        let made = try await newcomer.clickTwice {
-            try await newcomer.submit("/web/link/create", on: create, following: $0)
-        }
-        for (account, email) in [(entered, email), (made, "twice-new@example.com")] {
-            account.expecting(200)
-            #expect(account.url == AccountHolder.url && account.html.text.contains(email), "\(account.answer.text)")
-        }
-    }
-
     @Test func `a browser that takes no cookies hears so, and begins again at the account alone`() async throws {
         for (url, leadsBack) in [(try AppAttempt().url(), false), (WebWorld.publicURL + "/web/account", true)] {
             let opened = try await world.browser().open(url, following: false)
@@ -302,21 +280,6 @@ import Testing
             let targets = page.html.elements("a").filter { $0.attributes["class"] == "button primary" }
             #expect(targets.map { $0.attributes["href"] } == (leadsBack ? ["/web/account"] : []))
         }
-    }
-
-    @Test func `an address that was typed to bind stays, in place of the provider's`() async throws {
-        try await world.newPerson("typing", email: "typing@example.com")
-        let browser = world.browser()
-        let link = try await world.signIn("typing", with: .apple, in: browser)
-        let bind = try await browser.go(to: "bind", on: link)
-        let form = try bind.bindForm("password")
-        #expect(form.input("email")?.value == "typing@example.com")
-        let code = try await browser.submit(form, on: bind, typed: ["email": "mine@example.com"], button: "email")
-        let codeForm = try code.form("/web/link/bind")
-        #expect(codeForm.input("email")?.value == "mine@example.com")
-        let back = try await browser.submit(codeForm, on: code, button: "bind")
-        #expect(try back.bindForm("password").input("email")?.value == "mine@example.com")
-        for page in [code, back] { #expect(!page.url.contains("mine"), "\(page.url)") }
     }
 
     @Test func `a name and an address stay on the ways between create and bind, and are in no URL`() async throws {

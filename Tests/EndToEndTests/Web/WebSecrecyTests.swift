@@ -51,7 +51,7 @@ import Testing
             _ = canaries.add("verifier", attempt.verifier)
             let answer = try await world.exchange(code, attempt)
             _ = canaries.add("ticket", try answer.linkTicket())
-            _ = try await world.exchange(code, attempt)
+            try await world.exchange(code, attempt).expectRefusal(401, "invalid_token")
         }
         _ = canaries.add("browser cookie", try #require(browser.cookies(of: WebWorld.publicURL).first).value)
         let third = try await world.chooser(try AppAttempt(), browser)

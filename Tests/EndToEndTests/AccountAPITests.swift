@@ -49,8 +49,7 @@ import Testing
         let renamed = try await service.post("/v1/links/create", ["linkTicket": .string(ticket), "displayName": "K."])
         #expect(try renamed.text("account.displayName") == "K.")
 
-        let cleared = try await service.send(
-            "PATCH", "/v1/account", ["displayName": .null], bearer: try named.bearer())
+        let cleared = try await service.send("PATCH", "/v1/account", ["displayName": .null], bearer: try named.bearer())
         #expect(cleared.status == 200)
         let again = try await world.signIn("called", with: .google)
         #expect(try again.text("status") == "signedIn")

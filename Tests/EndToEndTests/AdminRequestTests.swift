@@ -125,8 +125,7 @@ struct AdminRequestTests: WorldSuite {
                 400, "invalid_request", of: changes, targets: { [$0.path(Self.unknownID)] }, body: { _ in body })
         }
         for body in ["", "{}"] {
-            try await expect(
-                404, "not_found", of: changes, targets: { [$0.path(Self.unknownID)] }, body: { _ in body })
+            try await expect(404, "not_found", of: changes, targets: { [$0.path(Self.unknownID)] }, body: { _ in body })
         }
         let key = try await world.adminKey("read,revoke,manage")
         for change in changes {

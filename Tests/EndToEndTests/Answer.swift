@@ -101,9 +101,7 @@ extension Countersign {
     /// A POST of JSON to the public listener.
     func post(
         _ path: String, _ members: TokenMint.Members, bearer: String? = nil, headers: [(String, String)] = []
-    ) async throws -> Answer {
-        try await post(path, body: members.bytes, bearer: bearer, headers: headers)
-    }
+    ) async throws -> Answer { try await post(path, body: members.bytes, bearer: bearer, headers: headers) }
 
     /// A POST of any bytes.
     func post(

@@ -119,9 +119,7 @@ struct ClientLibraryAccountTests: WorldSuite {
         let client = try world.app()
         let account = try await newAccount("linked", client)
         let google = try #require(account.identities.first)
-        await #expect(throws: Self.refused("last_sign_in_method", 409)) {
-            try await client.unlink(identity: google.id)
-        }
+        await #expect(throws: Self.refused("last_sign_in_method", 409)) { try await client.unlink(identity: google.id) }
         let both = try await client.link(apple: try await apple("linked"))
         #expect(both.id == account.id && both.identities.map(\.provider) == [.google, .apple])
         await #expect(throws: Self.refused("identity_already_linked", 409)) {

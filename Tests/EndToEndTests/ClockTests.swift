@@ -115,9 +115,7 @@ import Testing
             try await expectUse(try await other.refresh(of: signedIn), ahead: Self.nineteenYears, other)
 
             // By this clock the first session ended years ago, and its row would be deleted.
-            try await eventually("a log line about the difference") {
-                other.log.contains(#""reason":"clock_differs""#)
-            }
+            try await eventually("a log line about the difference") { other.log.contains(#""reason":"clock_differs""#) }
             let token = try created.sessionText("refreshToken")
             #expect(try await world.service.refresh(token).status == 200)
         }

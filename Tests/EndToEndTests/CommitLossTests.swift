@@ -87,9 +87,7 @@ import Testing
             // PostgreSQL answers this COMMIT with success and a warning.
             let unconfirmed = try await interruptCommit(
                 Self.isCommitting("accounts", waiting: "SyncRep"), by: "pg_cancel_backend", world
-            ) {
-                try await world.service.create(ticket)
-            }
+            ) { try await world.service.create(ticket) }
             try await letCommitsGo(world)
             unconfirmed.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
             try await expectCreated(ticket, credential, world)
@@ -105,9 +103,7 @@ import Testing
             // A lone statement, which commits by itself.
             let unconfirmed = try await interruptCommit(
                 Self.isCommitting("sessions", waiting: "SyncRep"), by: "pg_cancel_backend", world
-            ) {
-                try await world.service.signIn(.apple, credential.tokenAlone)
-            }
+            ) { try await world.service.signIn(.apple, credential.tokenAlone) }
             try await letCommitsGo(world)
             unconfirmed.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
             #expect(try await world.count("SELECT count(*) FROM sessions") == sessions + 1)

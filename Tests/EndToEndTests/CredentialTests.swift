@@ -22,8 +22,7 @@ import Testing
         }
         // An unverified address, or one of a relay, does not even find the account.
         for claims in [#"{"email_verified":false}"#, #"{"email_verified":1}"#, #"{"is_private_email":true}"#] {
-            let answer = try await service.signInWithApple(
-                try await world.appleToken("mallory", .init(claims: claims)))
+            let answer = try await service.signInWithApple(try await world.appleToken("mallory", .init(claims: claims)))
             #expect(answer.texts("choices") == ["bind", "create"], "\(claims)")
         }
     }

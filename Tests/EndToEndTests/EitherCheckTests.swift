@@ -57,9 +57,7 @@ import Testing
 
         // Nor do they beside a code that is not sent, since their person's last one was refused.
         let token = try await world.authorize("kim", token: .init(withoutClaims: ["c_hash"])).tokenAlone
-        for _ in 0..<2 {
-            #expect(try await post(token.with("authorizationCode", "c0ffee.invented")).status == 200)
-        }
+        for _ in 0..<2 { #expect(try await post(token.with("authorizationCode", "c0ffee.invented")).status == 200) }
         let notSent = try await service.metric(
             "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="not_sent""#)
         #expect(notSent == 1)

@@ -92,9 +92,7 @@ struct EventWorld: TestFixture {
 
     static func signed(
         _ claims: TokenMint.Members, header: TokenMint.Members? = nil, by mint: TokenMint? = nil
-    ) throws -> String {
-        String(decoding: try (mint ?? TokenMint.shared).token(claims, header: header), as: UTF8.self)
-    }
+    ) throws -> String { String(decoding: try (mint ?? TokenMint.shared).token(claims, header: header), as: UTF8.self) }
 
     // MARK: Calls
 

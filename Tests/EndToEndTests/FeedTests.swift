@@ -231,8 +231,7 @@ import Testing
         let (events, _) = try await reader.events(2, after: start)
         let end = try await reader.end()
         // As if all of it had lain in a day that is over.
-        try await scratch.execute(
-            "DELETE FROM account_events", "UPDATE feed_head SET dropped_position = last_position")
+        try await scratch.execute("DELETE FROM account_events", "UPDATE feed_head SET dropped_position = last_position")
         let id = try #require(events.first?["id"]?.string)
         for after in [start, id] {
             let answer = try await reader.read("after=\(after)")

@@ -22,18 +22,14 @@ import Testing
 
     private static func expectThrottled(
         _ answer: Answer, within seconds: Int, sourceLocation: SourceLocation = #_sourceLocation
-    ) {
-        answer.expectRefusal(429, "rate_limited", retryAfter: 1...seconds, sourceLocation: sourceLocation)
-    }
+    ) { answer.expectRefusal(429, "rate_limited", retryAfter: 1...seconds, sourceLocation: sourceLocation) }
 
     @Test func `a guess beyond the limit is refused alike, for a known and for an unknown address`() async throws {
         try await World.run(Self.perAccount) { world in
             #expect(try await world.register("kim@example.com").status == 201)
             var refusals: Set<String> = []
             for email in ["kim@example.com", "nobody@example.com"] {
-                for _ in 0..<2 {
-                    #expect(try await Self.guess(email, at: world.service).code == "invalid_credentials")
-                }
+                for _ in 0..<2 { #expect(try await Self.guess(email, at: world.service).code == "invalid_credentials") }
                 let refused = try await Self.guess(email, at: world.service)
                 Self.expectThrottled(refused, within: 450)
                 refusals.insert(refused.withoutRequestID.replacing(/retry-after: \d+/.ignoresCase(), with: ""))

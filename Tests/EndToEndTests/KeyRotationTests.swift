@@ -61,8 +61,7 @@ import Testing
                 }
                 group.addTask {
                     defer { load.end() }
-                    let new = try #require(
-                        try await Self.keys(world, "rotate", "--lead", "27").first?["keyId"]?.string)
+                    let new = try #require(try await Self.keys(world, "rotate", "--lead", "27").first?["keyId"]?.string)
                     for service in services {
                         try await eventually("its publication") {
                             let keys = try await service.get("/.well-known/jwks.json").json?["keys"]?.elements ?? []
@@ -127,8 +126,7 @@ import Testing
             #expect(second.output == first.output)
             #expect(second.error == "countersign: the present key is not that old\n")
             // The first key signs at once, unless the clock is behind that of the process that made it.
-            #expect(
-                try await scratch.count("SELECT count(*) FROM signing_keys WHERE signs_from = created_at") == 1)
+            #expect(try await scratch.count("SELECT count(*) FROM signing_keys WHERE signs_from = created_at") == 1)
             try await scratch.execute("UPDATE signing_keys SET signs_from = now() + interval '1 minute'")
             let third = try await scratch.run(["keys", "rotate"]).expecting(0)
             #expect(third.error.hasPrefix("countersign: the present key is to sign from "), "\(third.error)")

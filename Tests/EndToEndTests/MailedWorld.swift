@@ -85,9 +85,7 @@ extension Countersign {
     /// A request with a body, by a method that the fetcher does not offer.
     func send(
         _ method: String, _ path: String, _ members: TokenMint.Members, bearer: String? = nil
-    ) async throws -> RawAnswer {
-        try await ask(method, path, bearer: bearer, body: members.text)
-    }
+    ) async throws -> RawAnswer { try await ask(method, path, bearer: bearer, body: members.text) }
 
     /// Gives the account of a session its first password.
     func setPassword(bearer: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {

@@ -112,9 +112,7 @@ import Testing
     }
 
     @Test func `what a line says by other means counts too, and what the database has does not`() async throws {
-        let names = [
-            "many", "merged", "emptied", "heir", "late", "known", "old", "half", "same-second", "next-second",
-        ]
+        let names = ["many", "merged", "emptied", "heir", "late", "known", "old", "half", "same-second", "next-second"]
         try await restore { world in
             var devices: [String: RestoredDatabase.Device] = [:]
             for name in names { devices[name] = try RestoredDatabase.Device(try await world.newAccount(name)) }

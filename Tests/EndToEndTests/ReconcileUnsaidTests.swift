@@ -49,9 +49,7 @@ import Testing
         } _: { restored, client in
             let world = restored.world
             let visit = try await ConsoleVisit.signedIn(to: world, "read", name: "lee@support")
-            func first(_ query: SQL) async throws -> String {
-                try #require(try await world.scratch.texts(query).first)
-            }
+            func first(_ query: SQL) async throws -> String { try #require(try await world.scratch.texts(query).first) }
             let kim = try await first("SELECT key_id::text FROM admin_keys WHERE name = 'kim@support'")
             let lee = try await first("SELECT key_id::text FROM admin_keys WHERE name = 'lee@support'")
             let key = try await first("SELECT key_id FROM signing_keys")

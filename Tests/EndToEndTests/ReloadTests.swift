@@ -183,9 +183,7 @@ import Testing
                 files.yaml = alone + lines
                 try files.write()
                 try await Self.reload(service, "adopted")
-                try await eventually("the gauges \(expected)") {
-                    try await gauges() == expected.union(ofTeam("main"))
-                }
+                try await eventually("the gauges \(expected)") { try await gauges() == expected.union(ofTeam("main")) }
             }
             #expect(try await service.privateGet("/metrics").text.contains("countersign_metrics_refused_total 0\n"))
         }

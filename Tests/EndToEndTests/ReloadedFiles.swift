@@ -105,9 +105,7 @@ extension ReloadedFiles {
 
     private static func fault(
         _ name: String, _ key: String?, _ words: String, _ make: @escaping @Sendable (ReloadedFiles) throws -> Void
-    ) -> Fault {
-        Fault(name: name, key: key, words: words, make: make)
-    }
+    ) -> Fault { Fault(name: name, key: key, words: words, make: make) }
 
     /// Texts that are no configuration file.
     private static func texts() throws -> [Fault] {

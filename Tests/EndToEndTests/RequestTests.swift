@@ -148,8 +148,7 @@ struct RequestTests: WorldSuite {
     @Test func `a member that a call does not know is refused and named`() async throws {
         for call in try await Call.all(in: world, person: "unknown") {
             for name in ["email", "sub", "accountId", "role", "emailVerified"] where !call.names.contains(name) {
-                let answer = try await call.send(
-                    call.members.with(name, "victim@example.com").bytes, to: world.service)
+                let answer = try await call.send(call.members.with(name, "victim@example.com").bytes, to: world.service)
                 #expect(answer.status == 400, "\(call.path) \(name)")
                 if call.isFlip { continue }
                 let error = answer.json?["errors"]?.elements?.first { $0["field"]?.string == name }

@@ -55,9 +55,7 @@ extension RestoreSuite {
             try await Sandbox.run { sandbox in
                 try await World.registerClients(at: sandbox)
                 // Each process has a port of its own, and the same name.
-                let settings = [
-                    "server.publicUrl": "https://auth.example.com", "linking.strayAccount": "merge",
-                ]
+                let settings = ["server.publicUrl": "https://auth.example.com", "linking.strayAccount": "merge"]
                 let state = try await World.serve(original, sandbox, settings, before)
                 let time = try await RestoredDatabase.now(in: original)
                 try await original.withCopy { copy in

@@ -17,8 +17,7 @@ struct SupportActTests: WorldSuite {
     @Test func `a name is changed and cleared, with the reason in the trail`() async throws {
         let id = try await register("renamed")
         let key = try await world.adminKey("manage")
-        let named = try await administer(
-            "PATCH", id, #"{"displayName":" Kim  Example ","reason":"case 31"}"#, key: key)
+        let named = try await administer("PATCH", id, #"{"displayName":" Kim  Example ","reason":"case 31"}"#, key: key)
         #expect(named.status == 200, "\(named.body)")
         #expect(named.json?["displayName"]?.string == "Kim Example")
         #expect(try await world.audited("display_name_changed", reason: "case 31") == 1)

@@ -157,9 +157,7 @@ struct TimedOut: Error, CustomStringConvertible { let description: String }
 
 /// Waits until a condition holds, for as long as a busy machine may take. A look and the pause behind it count for a second
 /// at most: a machine that stood still has not waited.
-func eventually(
-    _ what: String, within limit: Duration = .seconds(60), _ isTrue: () async throws -> Bool
-) async throws {
+func eventually(_ what: String, within limit: Duration = .seconds(60), _ isTrue: () async throws -> Bool) async throws {
     var left = limit
     while true {
         let turn = ContinuousClock.now

@@ -95,8 +95,7 @@ struct ConsoleActTests: WorldSuite {
         // From the page as it was, as by another administrator, or when it has come into effect.
         let late = try await visit.act("Stop replacement", on: page).expecting(409)
         #expect(late.notice == "No replacement is pending: it may be in effect already.")
-        let recorded = try await world.recorded(
-            "type = 'email_replacement_cancelled' AND account_id = \(id)::uuid")
+        let recorded = try await world.recorded("type = 'email_replacement_cancelled' AND account_id = \(id)::uuid")
         #expect(recorded == 1)
     }
 

@@ -125,8 +125,7 @@ import Testing
                 try await scratch.execute("UPDATE console_flows SET created_at = now() - interval '11 minutes'")
             })
         #expect(old.status == 400)
-        try await world.sandbox.control(
-            "faults", #"{"path":"/google/token","effect":"status","status":500,"times":1}"#)
+        try await world.sandbox.control("faults", #"{"path":"/google/token","effect":"status","status":500,"times":1}"#)
         let down = try await StaffWorld.signIn("google-kim-2", ConsoleVisit(world))
         #expect(down.status == 503 && down.notice?.hasPrefix("Google can't be asked") == true)
         // A host that is not the console's gets no way back of its making.

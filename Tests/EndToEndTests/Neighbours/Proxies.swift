@@ -26,9 +26,7 @@ extension Neighbours {
 
     /// nginx as its manual has it for a server that is kept connected. It passes bodies on as they come, which leaves more
     /// to disagree about than a body that it has read to its end.
-    static func nginx(
-        _ port: UInt16, before service: UInt16, _ body: (SideProcess) async throws -> Void
-    ) async throws {
+    static func nginx(_ port: UInt16, before service: UInt16, _ body: (SideProcess) async throws -> Void) async throws {
         try await SideProcess.run(
             "/usr/sbin/nginx",
             prepare: { directory in

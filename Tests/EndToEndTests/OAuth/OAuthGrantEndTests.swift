@@ -201,8 +201,7 @@ struct OAuthGrantEndTests: WorldSuite {
         #expect(done.notice == "The client is unlinked.")
         #expect(!done.buttons.contains("Unlink client") && done.html.text.contains("No client is linked."))
         try await expectEnd(of: linked)
-        #expect(
-            try await world.audited("client_unlinked", by: "unlinking", reason: "\(linked.client.id) case 41") == 1)
+        #expect(try await world.audited("client_unlinked", by: "unlinking", reason: "\(linked.client.id) case 41") == 1)
         try await expectNotice(to: linked.device)
         let reader = try await ConsoleVisit.signedIn(to: world, "read", name: "looking")
         #expect(

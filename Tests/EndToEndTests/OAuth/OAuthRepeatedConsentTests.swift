@@ -15,9 +15,7 @@ import Testing
         let ending = try await Countersign.run(
             ["oauth-client", "disable", client.id], ["postgres.url": world.scratch.url])
         #expect(ending.status == 0, "\(ending.error)")
-        try await eventually("the disabling of a client") {
-            try await world.browser().open(client.url()).status == 400
-        }
+        try await eventually("the disabling of a client") { try await world.browser().open(client.url()).status == 400 }
         let again = try await browser.submit(try question(on: page), on: page, button: "allow", following: false)
         #expect(again.status == 400 && again.answer["Location"] == nil, "\(again.answer.text)")
     }

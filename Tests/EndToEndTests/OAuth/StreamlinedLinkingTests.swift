@@ -87,8 +87,7 @@ import Testing
         let client = try await world.linkingClient()
         try await world.newPerson("unlucky", email: "unlucky@gmail.com")
         let token = try await assertion("unlucky")
-        try await scratch.execute(
-            "ALTER TABLE oauth_refresh_tokens ADD CONSTRAINT refuses_all CHECK (false) NOT VALID")
+        try await scratch.execute("ALTER TABLE oauth_refresh_tokens ADD CONSTRAINT refuses_all CHECK (false) NOT VALID")
         #expect(try await ask("create", client, token).status >= 500)
         #expect(try await world.countAccounts(with: "unlucky@gmail.com") == 0)
         try await scratch.execute("ALTER TABLE oauth_refresh_tokens DROP CONSTRAINT refuses_all")
@@ -281,9 +280,7 @@ import Testing
             #"{"iss":"https://evil.example"}"#, #"{"exp":1700000000,"iat":1699999000}"#, #"{"iat":4000000000}"#,
             #"{"sub":""}"#, #"{"sub":"é"}"#,
             #"{"events":{"https://schemas.openid.net/secevent/risc/event-type/sessions-revoked":{}}}"#,
-        ] {
-            bad.append(try await assertion("forged", .init(claims: claims)))
-        }
+        ] { bad.append(try await assertion("forged", .init(claims: claims))) }
         // Other kinds of tokens, in the place of one.
         let event = try await world.sandbox.sendGoogleEvent(
             "sessions-revoked", about: .person("forged"), clientID: OAuthWorld.audience)

@@ -19,8 +19,7 @@ import Testing
             #expect(!saved.html.source.contains("<b>"))
             #expect(try await service.get("/v1/account", bearer: bearer).json?["displayName"]?.string == kept)
         }
-        let hidden = try await browser.submit(
-            "/web/account/name", on: form, typed: ["displayName": "\u{200B}\u{200B}"])
+        let hidden = try await browser.submit("/web/account/name", on: form, typed: ["displayName": "\u{200B}\u{200B}"])
         #expect(hidden.status == 400)
         #expect(hidden.html.source.contains(#"role="alert""#))
     }
@@ -332,8 +331,7 @@ import Testing
         #expect(try await service.get("/v1/account", bearer: bearer).status == 200)
 
         let session = try #require(browser.session)
-        let crossSite = try await browser.submit(
-            "/web/sign-out", on: page, headers: [("Sec-Fetch-Site", "cross-site")])
+        let crossSite = try await browser.submit("/web/sign-out", on: page, headers: [("Sec-Fetch-Site", "cross-site")])
         #expect(crossSite.status == 403 && browser.session == session)
         let out = try await browser.submit("/web/sign-out", on: page).expecting(200)
         #expect(out.html.text.contains("You’re signed out") && browser.session == nil, "\(out.answer.text)")

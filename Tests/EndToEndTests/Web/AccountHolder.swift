@@ -29,9 +29,7 @@ extension Browser {
     func openAccount() async throws -> Page { try await open(AccountHolder.url) }
 
     /// The cookie of the pages' session; empty it is none.
-    var session: Cookie? {
-        cookie("__Host-csn_web", of: WebWorld.publicURL).flatMap { $0.value.isEmpty ? nil : $0 }
-    }
+    var session: Cookie? { cookie("__Host-csn_web", of: WebWorld.publicURL).flatMap { $0.value.isEmpty ? nil : $0 } }
 
     /// Signs in by a password.
     func enter(_ email: String, on chooser: Page) async throws -> Page {

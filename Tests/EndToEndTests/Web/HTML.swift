@@ -100,9 +100,7 @@ struct HTML: Sendable {
         Self.elements(name, in: source)
     }
 
-    private static func elements(
-        _ name: String, in text: String
-    ) -> [(attributes: [String: String], content: String)] {
+    private static func elements(_ name: String, in text: String) -> [(attributes: [String: String], content: String)] {
         guard
             let pattern = try? Regex(
                 "(?is)<\(name)(\\s[^>]*)?>(.*?)</\(name)>", as: (Substring, Substring?, Substring).self)

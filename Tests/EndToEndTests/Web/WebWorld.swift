@@ -122,8 +122,7 @@ extension World {
     ) -> Browser {
         let sandboxPort = sandbox.url.split(separator: ":").last.flatMap { UInt16($0) } ?? 0
         let ports = [WebWorld.publicURL: service.port, service.url: service.port, sandbox.url: sandboxPort]
-        return Browser(
-            ports: ports.merging(others) { $1 }, languages: languages, address: address)
+        return Browser(ports: ports.merging(others) { $1 }, languages: languages, address: address)
     }
 
     /// The app opens the page on which a person chooses how to sign in.
@@ -204,9 +203,7 @@ extension World {
     /// The code that an app gets for somebody.
     func code(
         for attempt: AppAttempt, _ person: String, _ location: SourceLocation = #_sourceLocation
-    ) async throws -> String {
-        try await answer(to: attempt, person, with: .google, nil, location).code(location)
-    }
+    ) async throws -> String { try await answer(to: attempt, person, with: .google, nil, location).code(location) }
 
     /// The app turns a code into a session or a question.
     func exchange(_ code: String, _ attempt: AppAttempt, device: TokenMint.Literal? = nil) async throws -> Answer {

@@ -9,7 +9,8 @@ package struct Migrator: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - database: reached as the owner of the tables. Its statement timeout doesn't apply to migrations.
+    ///   - database: reached as the owner of the tables, without a statement timeout where it is to migrate: the server's
+    ///     is lifted, and would go on here as the limit of its silence.
     ///   - service: the role that is granted what the service needs, when it is not the owner.
     package init(
         database: Database, migrations: [Migration] = Migration.embedded, service: ServiceRole? = nil, logger: Logger

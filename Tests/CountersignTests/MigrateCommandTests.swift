@@ -158,6 +158,34 @@ import Testing
         }
     }
 
+    /// Whether what waits for this session has done so for less than 14 s. A statement of the service has 10, and 2 more are
+    /// taken for silence.
+    private static let waitsBriefly: SQL = """
+        SELECT EXISTS (
+            SELECT FROM pg_locks
+            WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))
+                AND COALESCE(waitstart > clock_timestamp() - interval '14 seconds', true))
+        """
+
+    @Test func `a concurrent build waits for an older transaction for as long as that takes`() async throws {
+        let build = try #require(Migration.embedded.first { !$0.isTransactional })
+        let url = scratch.url
+        try await Self.run(["up", "--to", "\(build.version - 1)"], url).ended()
+        let running = try await scratch.withPool { database in
+            try await database.transaction(.repeatableRead) { older in
+                // Its snapshot is that of the first statement.
+                try await older.execute("SELECT 1")
+                let running = Task { try await Self.run(["up"], url) }
+                try await older.awaitWaiters()
+                while try await older.query(Self.waitsBriefly, as: Bool.self) == [true] { try await pollingPause() }
+                return running
+            }
+        }
+        let run = try await running.value.ended()
+        #expect(run.lines.first == "applied \(build.label)")
+        try await Self.run(["verify"], url).ended()
+    }
+
     @Test func `the service's role is granted what it needs when the owner migrates`() async throws {
         let role = "service_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
         try await scratch.execute("CREATE ROLE \(unsafeSQL: role) LOGIN")

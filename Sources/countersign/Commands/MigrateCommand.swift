@@ -164,7 +164,8 @@ func withMigrator(
     let database = Database(
         configuration: Database.Configuration(
             url: configuration.migrationURL, poolSize: 1, acquireTimeout: .seconds(10),
-            applicationName: "countersign migrate"),
+            // A build waits for older transactions, and says nothing meanwhile.
+            statementTimeout: nil, applicationName: "countersign migrate"),
         // A failure of the connection ends the command with a message, so it need not be logged before.
         logger: .quiet)
     let migrator = Migrator(

@@ -30,6 +30,7 @@ struct Countersign: AsyncParsableCommand {
         ])
 
     static func main() async {
+        ProcessLimits.endAtSignals()
         ProcessLimits.limitArenas()
         ProcessLimits.forbidCoreFiles()
         OpenSSLLibrary.disableAtExitCleanup()

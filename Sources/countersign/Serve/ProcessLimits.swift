@@ -18,6 +18,14 @@ enum ProcessLimits {
         }
     }
 
+    /// Lets the signals that stop a command do so where it is process 1, as it is in the image: the kernel drops what has
+    /// no handler there. The exit code is a shell's for that signal, 128 and its number. A command that traps one
+    /// (`UnixSignalsSequence`) takes the handler's place.
+    static func endAtSignals() {
+        guard getpid() == 1 else { return }
+        for number in [SIGTERM, SIGINT, SIGHUP] { signal(number) { _exit(128 + $0) } }
+    }
+
     /// Sets what a server needs.
     static func adopt() {
         // A peer that closes its end is an error of that write, not the end of the process.

@@ -102,4 +102,27 @@ import Testing
         mayEnd.open()
         try await running
     }
+
+    @Test func `before that it ends what is in memory alone, and the process doesn't wait for it`() async throws {
+        let (hasBegun, hasExited, mayEnd, isOver) = (Latch(), Latch(), Latch(), Latch())
+        let group = Self.group([
+            Work {
+                try await gracefulShutdown()
+                await mayEnd.wait()
+            },
+            ShutdownLimit(
+                limit: .milliseconds(20), logger: Self.logger,
+                ending: {
+                    hasBegun.open()
+                    await isOver.wait()
+                }, exit: hasExited.open),
+        ])
+        async let running: Void = group.run()
+        await group.triggerGracefulShutdown()
+        await hasBegun.wait()
+        await hasExited.wait()
+        mayEnd.open()
+        isOver.open()
+        try await running
+    }
 }

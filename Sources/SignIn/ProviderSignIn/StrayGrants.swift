@@ -36,6 +36,7 @@ package final class StrayGrants: Sendable {
         var waiting: [Stray] = []
         var pause: Int64 = 1
         var nextRound = ContinuousClock.now
+        var isRoundUnderWay = false
     }
 
     private let store: RevocationStore
@@ -97,7 +98,14 @@ package final class StrayGrants: Sendable {
     /// Where it is unknown whether the database took one, it is ended again in the next round. A second revocation of the
     /// same grant is harmless: the provider no longer knows the token, and a person who has come again keeps theirs.
     private func endAsFarAsPossible() async {
-        // One round runs at a time, and others only append: the first one is the same until it is removed here.
+        // One round runs at a time, though a shutdown may not wait for the last one before it. Others only append: the
+        // first one is the same until it is removed here.
+        let isAlone = state.withLock { state in
+            defer { state.isRoundUnderWay = true }
+            return !state.isRoundUnderWay
+        }
+        guard isAlone else { return }
+        defer { state.withLock { $0.isRoundUnderWay = false } }
         while let stray = state.withLock(\.waiting.first) {
             do {
                 try await store.end(

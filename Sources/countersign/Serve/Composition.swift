@@ -166,7 +166,12 @@ struct Composition {
                 [listeners.publicListener, WebhookService(webhooks: webhooks)]
                     + RecurringWork.shared(useCases, resources, mailWorker: mailWorker)),
             ShutdownLimit(
-                limit: .seconds(configuration.server.drainSeconds) + ShutdownLimit.afterDrain, logger: logger),
+                limit: .seconds(configuration.server.drainSeconds) + ShutdownLimit.afterDrain, logger: logger,
+                ending: {
+                    async let written = try? resources.signIn.refusals.flush()
+                    await resources.signIn.strayGrants.endAll()
+                    _ = await written
+                }),
         ]
     }
 

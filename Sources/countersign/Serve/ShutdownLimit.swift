@@ -13,10 +13,15 @@ struct ShutdownLimit: Service, CustomStringConvertible {
     static let forRequests = Duration.seconds(20)
     /// The part of the rest for requests on the private listeners, which outlive the public one.
     static let forPrivateListeners = Duration.seconds(5)
+    /// The rest, before the end.
+    static let forEnding = afterDrain - forRequests - forPrivateListeners
 
     /// The time from the signal.
     let limit: Duration
     let logger: Logger
+    /// Ends what is in memory alone, and is lost with the process. The services that do so themselves may yet wait for work
+    /// of others. Begins ``forEnding`` before the limit, which doesn't wait for it.
+    var ending: @Sendable () async -> Void = {}
     /// Exits with success: the operator asked for the end, and no work is lost by it.
     var exit: @Sendable () -> Void = { _exit(EXIT_SUCCESS) }
 
@@ -30,8 +35,13 @@ struct ShutdownLimit: Service, CustomStringConvertible {
             // Cancelled: another service has failed, which ends the group without a graceful shutdown.
             return
         }
+        let end = ContinuousClock.now + limit
         Task.detached {
-            try? await Task.sleep(for: limit)
+            try? await Task.sleep(until: end - Self.forEnding, clock: .continuous)
+            await ending()
+        }
+        Task.detached {
+            try? await Task.sleep(until: end, clock: .continuous)
             logger.warning("shutdown cut short", metadata: ["after": "\(limit)"])
             exit()
         }

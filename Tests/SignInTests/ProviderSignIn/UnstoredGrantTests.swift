@@ -73,6 +73,17 @@ import Testing
         #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
     }
 
+    @Test func `rounds that meet end each once`() async throws {
+        try await signInWithFullDisk()
+        try await emptyDisk()
+        let grants = fixture.strayGrants
+        async let other: Void = grants.endAll(timeout: .seconds(120))
+        await grants.endAll(timeout: .seconds(120))
+        await other
+        #expect(grants.count == 0)
+        #expect(try await fixture.audited(.revocationRequested) == ["service not_stored"])
+    }
+
     @Test func `one that waits is tried again without a shutdown`() async throws {
         try await signInWithFullDisk()
         await fixture.strayGrants.endDue()

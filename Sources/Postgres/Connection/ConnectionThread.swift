@@ -23,13 +23,13 @@ struct ConnectionThread: Sendable {
                     let pipeline = try connect()
                     pool.connected(slot, announcedPID: pipeline.connection.announcedPID)
                     let connectedAt = ContinuousClock.now
-                    switch serve(pipeline) {
+                    switch serve(pipeline, since: connectedAt) {
                     case .closed: return
-                    // So does one that stays read-only: each write would be another connection.
+                    // A server that stays read-only counts as down: each write would be another connection.
                     case .retired:
                         if .now - connectedAt > .seconds(1) { backoff.reset() } else { pause(backoff.next()) }
-                    // A server that accepts connections and drops them at once counts as down.
-                    case .lost(let hasServed): if hasServed { backoff.reset() } else { pause(backoff.next()) }
+                    case .lost(let isFailedAttempt):
+                        if isFailedAttempt { pause(backoff.next()) } else { backoff.reset() }
                     }
                 } catch {
                     pool.connectFailed(slot, error)
@@ -67,10 +67,10 @@ struct ConnectionThread: Sendable {
     private enum Ending {
         case closed
         case retired
-        case lost(hasServed: Bool)
+        case lost(isFailedAttempt: Bool)
     }
 
-    private func serve(_ connected: consuming Pipeline) -> Ending {
+    private func serve(_ connected: consuming Pipeline, since connectedAt: ContinuousClock.Instant) -> Ending {
         var pipeline = connected
         var batch: [Statement] = []
         do throws(PostgresError) {
@@ -92,10 +92,14 @@ struct ConnectionThread: Sendable {
             if error.code == .protocolViolation {
                 pool.logger.warning("database connection lost", metadata: ["error": "\(error.debugDescription)"])
             }
+            // A server that accepts connections and drops them at once counts as down, and so does a pooler that drops one
+            // at its first statement. One that is idle for long may be closed by either, or by a proxy.
+            let isNew = ContinuousClock.now - connectedAt < pool.configuration.connectTimeout
+            let isFailedAttempt = !pipeline.hasServed && (pipeline.owesAnswer || isNew)
             let unsent = pipeline.abandon(because: error)
-            pool.lost(slot, failure: pipeline.hasServed ? nil : error, requeued: pipeline.requeued, unsent: unsent)
+            pool.lost(slot, failure: isFailedAttempt ? error : nil, requeued: pipeline.requeued, unsent: unsent)
             for statement in pipeline.finished { statement.answer() }
-            return .lost(hasServed: pipeline.hasServed)
+            return .lost(isFailedAttempt: isFailedAttempt)
         }
     }
 

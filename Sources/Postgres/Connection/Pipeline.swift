@@ -53,6 +53,8 @@ struct Pipeline: ~Copyable {
     private(set) var retires = false
     /// Whether the server has answered anything on this connection.
     private(set) var hasServed = false
+    /// Whether the server owes an answer.
+    var owesAnswer: Bool { !inFlight.isEmpty }
     var finished: [Statement] = []
     /// Statements that have done nothing, for no fault of theirs, to be sent again.
     var requeued: [Statement] = []

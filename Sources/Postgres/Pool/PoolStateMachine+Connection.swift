@@ -81,7 +81,8 @@ extension PoolStateMachine {
     /// Handles the loss of a connection. Those to be sent again begin to wait. Statements that were never sent go to other
     /// connections, unless they belong to a transaction, which ended with it.
     ///
-    /// - Parameter failure: the reason, of a connection that has served nothing: it counts as a failed attempt.
+    /// - Parameter failure: the reason, of a connection that has served nothing, when it was to or was new: it counts as a
+    ///   failed attempt.
     mutating func lost(
         _ slot: Int, failure: PostgresError? = nil, requeued: [Statement], unsent: [Statement]
     ) -> Effects {

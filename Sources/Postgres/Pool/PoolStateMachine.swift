@@ -53,8 +53,8 @@ struct PoolStateMachine {
     var queue = WaitQueue()
     var isClosing = false
     private(set) var holdsWrites = false
-    /// The error of the last attempt to connect, or of a connection that was lost without an answer; nil once a new
-    /// connection has served.
+    /// The error of the last attempt to connect, or of a connection that was lost instead of its first answer; nil once a
+    /// new connection has served.
     var outage: PostgresError?
     /// The number of statements that may be in flight on one connection.
     let pipelineDepth: Int

@@ -128,6 +128,16 @@ import Testing
     }
 }
 
+@Suite struct CommandEndingTests {
+    @Test func `a start without a thread for notifications ends with a sentence that names the limit`() {
+        let ending = CommandEnding(of: FeedListening.ListenerFailed())
+        #expect(ending.code == 1)
+        #expect(
+            ending.message == "countersign: No thread is left for the notifications of the database: see the limit of "
+                + "processes (`ulimit -u`, `TasksMax=`).")
+    }
+}
+
 @Suite struct CommandNameTests {
     /// A name that ArgumentParser makes of the type takes it a third of a millisecond, at each start, for each command there is.
     @Test func `every command states its name`() {

@@ -20,5 +20,13 @@ struct FeedListening: Service {
         listener.stop()
     }
 
-    private struct ListenerFailed: Error {}
+    /// The system made no thread for the listener.
+    struct ListenerFailed: Error, CustomStringConvertible {
+        var description: String {
+            """
+            No thread is left for the notifications of the database: see the limit of processes (`ulimit -u`, \
+            `TasksMax=`).
+            """
+        }
+    }
 }

@@ -35,29 +35,29 @@ package struct WebCodes: Sendable {
     /// Those for another recipient.
     func sent(to recipient: Recipient) -> WebCodes { WebCodes(for: recipient, keyRing: keyRing) }
 
-    /// The code of what the browser posts; a random one where it posts nothing.
+    /// The code of what the browser goes on with; a random one where that is nothing.
     package func code(in reference: FlowReference) throws(SignInFailure) -> OpaqueSecret {
-        guard let form = reference.form else { return try .fresh() }
-        return try code(of: form, in: reference, under: keyRing.current(for: .codes))
+        guard let input = reference.input else { return try .fresh() }
+        return try code(of: input, in: reference, under: keyRing.current(for: .codes))
     }
 
-    /// The code of what the browser posts that is one looked for: it was derived under any line of the key ring.
+    /// The code of what the browser goes on with that is one looked for: it was derived under any line of the key ring.
     package func code(
         in reference: FlowReference, where isLookedFor: (OpaqueSecret) -> Bool
     ) throws(SignInFailure) -> OpaqueSecret? {
-        guard let form = reference.form else { return nil }
+        guard let input = reference.input else { return nil }
         for subkey in keyRing.all(for: .codes) {
-            let code = try code(of: form, in: reference, under: subkey)
+            let code = try code(of: input, in: reference, under: subkey)
             if isLookedFor(code) { return code }
         }
         return nil
     }
 
     private func code(
-        of form: [UInt8], in reference: FlowReference, under subkey: KeyRing.Subkey
+        of input: [UInt8], in reference: FlowReference, under subkey: KeyRing.Subkey
     ) throws(SignInFailure) -> OpaqueSecret {
-        // The form is last: before it are ids and a cookie, which have no blank in them.
-        let message = Array("\(recipient.domain) \(reference.id) \(reference.browser.text) ".utf8) + form
+        // The input is last: before it are ids and a cookie, which have no blank in them.
+        let message = Array("\(recipient.domain) \(reference.id) \(reference.browser.text) ".utf8) + input
         do {
             return OpaqueSecret(bytes: try HMACSHA256.authenticationCode(for: message, key: subkey.bytes).bytes)
         } catch {

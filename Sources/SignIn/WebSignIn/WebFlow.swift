@@ -58,14 +58,14 @@ package struct FlowReference: Sendable {
     package let id: WebFlowID
     package let browser: BrowserSecret
     /// What the browser goes on with: a form, as it was posted, or a provider's answer; `nil` where it looks.
-    package let form: [UInt8]?
+    package let input: [UInt8]?
     /// The ticket of the page that the form was on, if it was about one.
     package let ticket: LinkTicketName?
 
-    package init(id: WebFlowID, browser: BrowserSecret, form: [UInt8]? = nil, ticket: LinkTicketName? = nil) {
+    package init(id: WebFlowID, browser: BrowserSecret, input: [UInt8]? = nil, ticket: LinkTicketName? = nil) {
         self.id = id
         self.browser = browser
-        self.form = form
+        self.input = input
         self.ticket = ticket
     }
 }

@@ -84,7 +84,7 @@ extension WebSignIn {
                 switch error {
                 // A mailed code is spent by the first, and so is a ticket.
                 case .webFlowExpired, .invalidCredentials, .linkTicketExpired:
-                    guard let before = try await answer(toFormOf: reference, after: error, by: call) else {
+                    guard let before = try await answer(toInputOf: reference, after: error, by: call) else {
                         throw error
                     }
                     return before
@@ -94,23 +94,23 @@ extension WebSignIn {
         }
     }
 
-    /// What the same form of the browser was answered with before. An answer that is under way is waited for: it takes
+    /// What the same form or answer of the browser has come to before. An answer that is under way is waited for: it takes
     /// several statements to open a session and to end its flow.
     ///
     /// - Parameters:
-    ///   - refusal: of the form that came once more.
+    ///   - refusal: of what came once more.
     ///   - limit: how long is waited.
     func answer(
-        toFormOf reference: FlowReference, after refusal: SignInFailure, within limit: Duration = .seconds(2),
+        toInputOf reference: FlowReference, after refusal: SignInFailure, within limit: Duration = .seconds(2),
         by call: Call
     ) async throws(SignInFailure) -> WebStep? {
-        guard reference.form != nil else { return nil }
+        guard reference.input != nil else { return nil }
         let deadline = ContinuousClock.now + limit
         while let answered = try await stored({
             try await store.answered(reference.id, of: reference.browser.hash, by: call)
         }) {
             if let answer = answered.answer {
-                return try await self.answer(answer, in: answered.flow, toFormOf: reference, by: call)
+                return try await self.answer(answer, in: answered.flow, toInputOf: reference, by: call)
             }
             guard refusal.leavesAnswer(to: answered.flow), ContinuousClock.now < deadline,
                 (try? await Task.sleep(for: .milliseconds(100))) != nil
@@ -120,7 +120,7 @@ extension WebSignIn {
     }
 
     private func answer(
-        _ answer: AnsweredWebFlow.Answer, in flow: StoredWebFlow, toFormOf reference: FlowReference, by call: Call
+        _ answer: AnsweredWebFlow.Answer, in flow: StoredWebFlow, toInputOf reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep? {
         let (recipient, hash): (WebCodes.Recipient, SecretHash) =
             switch answer {
@@ -137,8 +137,8 @@ extension WebSignIn {
         }
     }
 
-    /// The code that the same form of the browser has got before, if it still waits. Any other form counts as a guess: with the
-    /// cookie one could try here what it was that the person typed.
+    /// The code that the same form or answer of the browser has got before, if it still waits. Any other counts as a guess: with
+    /// the cookie one could try here what it was that the person typed.
     ///
     /// - Parameter waits: whether a code is one that waits for its recipient.
     package func codeAgain(
@@ -152,7 +152,7 @@ extension WebSignIn {
 }
 
 extension SignInFailure {
-    /// Whether it may be another request that has refused a form of the flow, and that will have its answer.
+    /// Whether another request of the flow may be the cause, and will yet have its answer.
     fileprivate func leavesAnswer(to flow: StoredWebFlow) -> Bool {
         switch flow.status {
         case .verifying: true

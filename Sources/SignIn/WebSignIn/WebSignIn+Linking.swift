@@ -234,7 +234,7 @@ extension StoredWebFlow {
     ///
     /// - Throws: `webFlowExpired` where the flow has none by now, or another one than the form's page has shown.
     func ticket(for reference: FlowReference) throws(SignInFailure) -> String {
-        guard let ticket = linkTicket, reference.form == nil || reference.ticket == LinkTicketName(of: ticket) else {
+        guard let ticket = linkTicket, reference.input == nil || reference.ticket == LinkTicketName(of: ticket) else {
             throw .webFlowExpired
         }
         return ticket

@@ -216,7 +216,7 @@ extension WebSignIn {
             try await end(answer.flow, as: .failed)
             throw .webFlowExpired
         }
-        return (answer, FlowReference(id: answer.flow.id, browser: browser, form: returned.form))
+        return (answer, FlowReference(id: answer.flow.id, browser: browser, input: returned.input))
     }
 
     private func finish(

@@ -154,7 +154,7 @@ extension WebAPI {
             (try read(&$0), $0.subject()?.ticket)
         }
         guard let browser else { throw SignInFailure.webFlowExpired }
-        return (FlowReference(id: id, browser: browser, form: request.body, ticket: ticket), value)
+        return (FlowReference(id: id, browser: browser, input: request.body, ticket: ticket), value)
     }
 }
 

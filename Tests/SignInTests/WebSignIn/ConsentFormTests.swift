@@ -90,7 +90,7 @@ import Testing
         ) async throws -> String {
             let decided = try await server.decide(
                 isAllowed ? .allow(account) : .deny,
-                in: FlowReference(id: flow.id, browser: browser ?? fixture.browser, form: Array(form.utf8)),
+                in: FlowReference(id: flow.id, browser: browser ?? fixture.browser, input: Array(form.utf8)),
                 session: session, by: fixture.call(by: fixture.base.caller(from: network)))
             guard case .redirect(let uri) = decided else { throw SignInFixture.Unexpected.succeeded }
             return uri

@@ -16,7 +16,7 @@ import Testing
     private static func reference(
         _ flow: WebFlow, posting form: String = "form", about link: LinkRequired? = nil, in fixture: WebFixture
     ) -> FlowReference {
-        FlowReference(id: flow.id, browser: fixture.browser, form: Array(form.utf8), ticket: link?.ticketName)
+        FlowReference(id: flow.id, browser: fixture.browser, input: Array(form.utf8), ticket: link?.ticketName)
     }
 
     private static func signIn(
@@ -37,7 +37,7 @@ import Testing
         #expect(try await Self.signIn(form, in: fixture).appReturn == answer)
         for other in [
             Self.reference(flow, posting: "another form", in: fixture), fixture.reference(flow),
-            FlowReference(id: flow.id, browser: try .fresh(), form: form.form),
+            FlowReference(id: flow.id, browser: try .fresh(), input: form.input),
         ] { try await expectFailure("webFlowExpired") { try await Self.signIn(other, in: fixture) } }
         try await fixture.base.advance(by: 59)
         let code = try await Self.signIn(form, in: fixture).code
@@ -120,7 +120,7 @@ import Testing
         #expect(again.text == cookie.text && page.id == flow.id && page.status == .spent)
         for other in [
             Self.reference(flow, posting: "another form", in: fixture), fixture.reference(flow),
-            FlowReference(id: flow.id, browser: try .fresh(), form: form.form),
+            FlowReference(id: flow.id, browser: try .fresh(), input: form.input),
         ] { try await expectFailure("webFlowExpired") { try await Self.signIn(other, in: fixture) } }
         #expect(try await fixture.count("web_sessions") == 1)
         try await fixture.web.sessions.end(cookie, by: fixture.call)
@@ -181,14 +181,14 @@ import Testing
         }
         let id = WebFlowID(now: Timestamp(seconds: 1_767_225_600))
         let browser = try BrowserSecret.fresh()
-        let reference = FlowReference(id: id, browser: browser, form: Array("form".utf8))
+        let reference = FlowReference(id: id, browser: browser, input: Array("form".utf8))
         let code = try ring(("k1", 7)).code(in: reference)
         let isIt: (OpaqueSecret) -> Bool = { $0.text == code.text }
         let rotated = try ring(("k2", 8), ("k1", 7))
         #expect(try rotated.code(in: reference, where: isIt)?.text == code.text)
         #expect(try rotated.code(in: reference).text != code.text)
         #expect(try ring(("k2", 8)).code(in: reference, where: isIt) == nil)
-        let another = FlowReference(id: id, browser: browser, form: Array("form ".utf8))
+        let another = FlowReference(id: id, browser: browser, input: Array("form ".utf8))
         #expect(try rotated.code(in: another, where: isIt) == nil)
         // A client's is another one, and so is the cookie of each session.
         let (first, second) = (SessionID(now: Timestamp(seconds: 0)), SessionID(now: Timestamp(seconds: 0)))

@@ -1,0 +1,63 @@
+import Accounts
+import Storage
+
+/// What a browser comes back from a provider with.
+struct WebReturn {
+    let provider: Provider
+    /// `nil` when it can't be of a flow.
+    let claim: WebFlowStore.Claim?
+    /// What the codes are derived from that it is answered with.
+    let input: [UInt8]
+
+    init(handle: String) {
+        provider = .apple
+        claim = OpaqueSecret.hash(ofPresented: handle).map(WebFlowStore.Claim.handle)
+        input = Array(handle.utf8)
+    }
+
+    init(_ answer: GoogleAnswer) {
+        provider = .google
+        claim = OpaqueSecret.hash(ofPresented: answer.state).map(WebFlowStore.Claim.state)
+        // Who has gone back to Google's page, and taken another account there, comes with another code.
+        input = Array("\(answer.state) \(answer.code ?? "")".utf8)
+    }
+}
+
+/// A provider's answer that comes once more.
+extension WebSignIn {
+    /// What an answer has come to that no flow waits for, because its browser has brought it before: loaded its page again, or
+    /// asked for it twice. It is not verified a second time.
+    func again(
+        _ returned: WebReturn, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        guard let claim = returned.claim, let browser,
+            let left = try await left(claim, returned.provider, browser, by: call),
+            let step = try await step(
+                since: returned, in: FlowReference(id: left.flow.id, browser: browser, input: returned.input), by: call)
+        else {
+            note(.stateUnknown, provider: returned.provider, by: call)
+            throw .webAnswerRefused
+        }
+        return step
+    }
+
+    private func step(
+        since returned: WebReturn, in reference: FlowReference, by call: Call
+    ) async throws(SignInFailure) -> WebStep? {
+        // It may be under way for as long as the provider takes.
+        let limit = credentials.codes.timeout.alone
+        if let step = try await answer(toInputOf: reference, after: .webAnswerRefused, within: limit, by: call) {
+            return step
+        }
+        let answered = try await stored {
+            try await store.answered(reference.id, of: reference.browser.hash, by: call)
+        }
+        guard let flow = answered?.flow else { return nil }
+        switch flow.status {
+        case .new: return .choose(try await page(of: flow, by: call))
+        case .linking: return .link(try await page(of: flow, by: call))
+        case .spent where flow.errand?.session != nil: return .linked(returned.provider, languages: flow.languages)
+        default: return nil
+        }
+    }
+}

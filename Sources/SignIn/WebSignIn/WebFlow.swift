@@ -112,8 +112,10 @@ package enum WebStep: Sendable {
     case signedIn(WebFlow, WebSessionSecret)
     /// An identity of this provider opens the account of the browser's session too.
     ///
-    /// - Parameter languages: the flow's.
-    case linked(Provider, languages: [String])
+    /// - Parameters:
+    ///   - provider: `nil` where it may have been another answer that was linked.
+    ///   - languages: the flow's.
+    case linked(Provider?, languages: [String])
     /// None was linked to it.
     ///
     /// - Parameters:

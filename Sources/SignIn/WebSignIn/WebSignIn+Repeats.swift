@@ -56,7 +56,9 @@ extension WebSignIn {
         switch flow.status {
         case .new: return .choose(try await page(of: flow, by: call))
         case .linking: return .link(try await page(of: flow, by: call))
-        case .spent where flow.errand?.session != nil: return .linked(returned.provider, languages: flow.languages)
+        case .spent where flow.errand?.session != nil:
+            // A handle is one answer's alone, a state another one's of Google's too.
+            return .linked(returned.provider == .apple ? .apple : nil, languages: flow.languages)
         default: return nil
         }
     }

@@ -175,8 +175,8 @@ extension WebAPI {
             await signIn.sessions.replace(cookies.session(of: request), with: secret, by: call(of: request))
             return redirect(to: flow.continuation, flow: flow).setting(cookies.cookie(secret))
         case .linked(let provider, let languages):
-            let page = "\(AccountPath.account)?linked=\(provider.rawValue)"
-            return redirect(to: page.naming(languages), isIsolated: true)
+            let notice = provider.map { "?linked=\($0.rawValue)" } ?? ""
+            return redirect(to: "\(AccountPath.account)\(notice)".naming(languages), isIsolated: true)
         case .notLinked(let failure, let languages):
             let said = failure.map { FormError(ofLinking: $0) } ?? .cancelledAtProvider
             var response = redirect(

@@ -67,8 +67,10 @@ import Testing
         let url = try await world.consent("added-twice", at: shown, browser, following: false).location()
         let pages = try await concurrently(0..<2) { _ in try await browser.open(url) }
         for page in pages {
-            #expect(page.status == 200 && page.html.text.contains("Google is added."), "\(page.answer.text)")
+            #expect(page.status == 200 && page.url.contains("/web/account"), "\(page.answer.text)")
         }
+        // The other's code may have been another one's.
+        #expect(pages.filter { $0.html.text.contains("Google is added.") }.count == 1)
     }
 
     @Test func `a HEAD and a prefetch open and spend nothing`() async throws {

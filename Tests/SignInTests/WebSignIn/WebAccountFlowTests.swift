@@ -234,6 +234,20 @@ import Testing
         #expect(try await fixture.count("web_sessions") == 1)
     }
 
+    @Test func `what comes by the state of an answer that was linked leads to the account, and claims nothing`()
+        async throws
+    {
+        let (_, cookie) = try await Self.session(in: fixture)
+        let answer = try await fixture.googleAnswer(at: try await startLinking(cookie).url)
+        guard case .linked(.google?, _) = try await fixture.finish(answer) else { return #expect(Bool(false)) }
+        let other = GoogleAnswer(state: answer.state, code: "4/0Aother", issuer: answer.issuer, error: nil)
+        for late in [other, answer] {
+            guard case .linked(nil, _) = try await fixture.finish(late) else { return #expect(Bool(false)) }
+        }
+        #expect(try await fixture.exchanges(at: .google).count == 1)
+        #expect(try await fixture.count("identities WHERE provider = 'google'") == 1)
+    }
+
     @Test func `an account that is disabled meanwhile gets neither the identity nor a ticket for it`() async throws {
         let (account, cookie) = try await Self.session(in: fixture)
         let answer = try await fixture.googleAnswer(at: try await startLinking(cookie).url)

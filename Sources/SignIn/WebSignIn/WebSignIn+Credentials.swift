@@ -99,22 +99,25 @@ extension WebSignIn {
     ///
     /// - Parameters:
     ///   - refusal: of what came once more.
+    ///   - earliest: a session that was made by then is no answer any more.
     ///   - limit: how long is waited.
     func answer(
-        toInputOf reference: FlowReference, after refusal: SignInFailure, within limit: Duration = .seconds(2),
-        by call: Call
+        toInputOf reference: FlowReference, after refusal: SignInFailure, sessionsSince earliest: Timestamp? = nil,
+        within limit: Duration = .seconds(2), by call: Call
     ) async throws(SignInFailure) -> WebStep? {
         guard reference.input != nil else { return nil }
         let deadline = ContinuousClock.now + limit
+        var pause = Duration.milliseconds(100)
         while let answered = try await stored({
-            try await store.answered(reference.id, of: reference.browser.hash, by: call)
+            try await store.answered(reference.id, of: reference.browser.hash, sessionsSince: earliest, by: call)
         }) {
             if let answer = answered.answer {
                 return try await self.answer(answer, in: answered.flow, toInputOf: reference, by: call)
             }
             guard refusal.leavesAnswer(to: answered.flow), ContinuousClock.now < deadline,
-                (try? await Task.sleep(for: .milliseconds(100))) != nil
+                (try? await Task.sleep(for: pause)) != nil
             else { return nil }
+            pause = min(pause * 2, .seconds(1))
         }
         return nil
     }

@@ -44,11 +44,14 @@ extension WebSignIn {
     private func step(
         since returned: WebReturn, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep? {
+        // The address of the answer stays in the browser's history, and the flow's cookie on its disk. The session's was to go
+        // with the browser's end.
+        let earliest = call.now.advanced(bySeconds: -Lifetimes.webCodeSeconds(for: .https))
         // It may be under way for as long as the provider takes.
-        let limit = credentials.codes.timeout.alone
-        if let step = try await answer(toInputOf: reference, after: .webAnswerRefused, within: limit, by: call) {
-            return step
-        }
+        let before = try await answer(
+            toInputOf: reference, after: .webAnswerRefused, sessionsSince: earliest,
+            within: credentials.codes.timeout.alone, by: call)
+        if let before { return before }
         let answered = try await stored {
             try await store.answered(reference.id, of: reference.browser.hash, by: call)
         }

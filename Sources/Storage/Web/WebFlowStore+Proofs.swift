@@ -68,15 +68,21 @@ extension WebFlowStore {
     }
 
     /// A flow that has not expired, and what a form has come to in it. A client's flow that is over has come to the consent.
-    package func answered(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> AnsweredWebFlow? {
+    ///
+    /// - Parameter earliest: a session that was made by then is none; `nil` for all that are live.
+    package func answered(
+        _ id: WebFlowID, of browser: SecretHash, sessionsSince earliest: Timestamp? = nil, by call: Call
+    ) async throws -> AnsweredWebFlow? {
+        var isLive: SQL = "s.ended_at IS NULL AND s.expires_at > \(call.now)"
+        if let earliest { isLive = "\(isLive) AND s.created_at > \(earliest)" }
         let rows = try await database.query(
             """
             SELECT \(WebFlowStore.columns),
                 CASE WHEN f.status = 'coded' AND f.code_expires_at > \(call.now) THEN f.code_hash END,
                 w.session_id, w.session_hash
             FROM web_flows f
-            LEFT JOIN sessions s ON s.session_id = f.made_session_id AND s.ended_at IS NULL
-                AND s.expires_at > \(call.now) AND f.status = CASE f.kind WHEN 'oauth' THEN 'new' ELSE 'spent' END
+            LEFT JOIN sessions s ON s.session_id = f.made_session_id AND \(isLive)
+                AND f.status = CASE f.kind WHEN 'oauth' THEN 'new' ELSE 'spent' END
             LEFT JOIN web_sessions w ON w.session_id = s.session_id
             WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now)
             """

@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: Provider.allCases)
-    func `in a flow that ends here it leads to the question, and then opens the same session while that is live`(
+    func `in a flow that ends here it leads to the question, and then for a minute opens the same session`(
         provider: Provider
     ) async throws {
         /// A way back from the provider, which may be gone more than once.
@@ -214,9 +214,18 @@ import Testing
         #expect(Set(cookies).count == 1)
         let cookie = try await second().cookie
         #expect(cookie.text == cookies.first)
-        #expect(try await fixture.exchanges(at: provider).count == 2)
         try await fixture.web.sessions.end(cookie, by: fixture.call)
         try await expectFailure("webAnswerRefused") { try await second() }
+
+        // Later the address in the history of a browser that was closed opens nothing.
+        let third = try await wayBack(in: try await fixture.openAccountFlow())
+        let live = try await third().cookie
+        try await fixture.base.advance(by: 59)
+        #expect(try await third().cookie.text == live.text)
+        try await fixture.base.advance(by: 1)
+        try await expectFailure("webAnswerRefused") { try await third() }
+        #expect(try await fixture.session(live) != nil)
+        #expect(try await fixture.exchanges(at: provider).count == 3)
     }
 
     @Test func `who has cancelled at the provider, or gone on by another way, is led to where the flow stands`()

@@ -45,9 +45,19 @@ package struct DisplayName: ExactString {
             || DisplayName(input) == nil && text.unicodeScalars.contains(where: isVisible)
     }
 
-    /// Whether something of a text is seen, and nothing in it hides or reorders the rest.
+    /// Whether something of a text is seen, and nothing in it is hidden, or hides or reorders the rest. Joiners and selectors
+    /// of variants belong into some names.
     package static func isLegible(_ text: String) -> Bool {
-        text.unicodeScalars.contains(where: isVisible) && !text.unicodeScalars.contains(where: isHidden)
+        let scalars = text.unicodeScalars
+        return scalars.contains(where: isVisible)
+            && scalars.allSatisfy { scalar in
+                let isPart =
+                    switch scalar.value {
+                    case 0x200C, 0x200D: true
+                    default: scalar.properties.isVariationSelector || !scalar.properties.isDefaultIgnorableCodePoint
+                    }
+                return isPart && !isHidden(scalar)
+            }
     }
 
     private static func visible(_ input: String) -> String {

@@ -137,11 +137,16 @@ import Testing
 
     @Test(.noFixture(SignInFixture.self)) func `a name is a line that the trail can hold, and reads as it is`() {
         for name in [
-            "k", "kim@support", "Kim, Köln", "Zoe\u{308}", "نیک\u{200C}پور", String(repeating: "k", count: 100),
+            "k", "kim@support", "Kim, Köln", "Zoe\u{308}", "نیک\u{200C}پور", "葛\u{E0100}城", "☎\u{FE0E}",
+            String(repeating: "k", count: 100),
         ] {
             #expect(AdminKey.isName(name), "\(name)")
         }
-        for name in ["\u{200B}", "\u{3164}", "\u{2060} \u{FE0F}", "kim\u{202E}troppus", "kim\u{2066}", "kim\u{200B}"] {
+        for name in [
+            "\u{200B}", "\u{3164}", "\u{2060} \u{FE0F}", "kim\u{202E}troppus", "kim\u{2066}", "kim\u{200B}",
+            "kim\u{AD}", "kim\u{34F}", "kim\u{115F}", "kim\u{1160}", "kim\u{180E}", "kim\u{2061}", "kim\u{2065}",
+            "kim\u{206A}", "kim\u{206F}", "kim\u{3164}", "kim\u{FFA0}",
+        ] {
             #expect(!AdminKey.isName(name) && !OAuthClient.isName(name), "\(name.unicodeScalars)")
             // Keys from before may have it, and what they did is searched for.
             #expect(AuditFilter.ActorCondition(name)?.text == name)

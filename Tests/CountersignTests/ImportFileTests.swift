@@ -13,7 +13,7 @@ import Testing
     /// The report of a run, and each account with its identities and the beginning of its hash.
     private func run(
         _ words: [String], _ file: String, configuration: [String: String] = [:]
-    ) async throws -> (report: [String], accounts: [String], errors: String) {
+    ) async throws -> (report: [String], accounts: [String], errors: String, code: Int32) {
         try await ScratchDatabase.withMigrated { scratch in
             let directory = try ScratchDirectory()
             defer { directory.remove() }
@@ -22,7 +22,7 @@ import Testing
                 ["import", words[0], path, "--apple-team", "main"] + words.dropFirst(),
                 environment: ImportCommandTests.environment(scratch).merging(configuration) { $1 })
             let accounts = try await ImportCommandTests.accounts(in: scratch)
-            return (try ImportCommandTests.lines(run.output).map(\.words), accounts, run.errors)
+            return (try ImportCommandTests.lines(run.output).map(\.words), accounts, run.errors, run.code)
         }
     }
 
@@ -221,6 +221,7 @@ import Testing
             #expect(found.report.first == "1 a created", "\(found.errors)")
             #expect(found.errors.contains("says that more follow") != isWhole, "\(file): \(found.errors)")
             #expect(found.errors.contains("all are in") == isWhole, "\(file): \(found.errors)")
+            #expect(found.code == (isWhole ? 0 : 1), "\(file): \(found.errors)")
         }
     }
 

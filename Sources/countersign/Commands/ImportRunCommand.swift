@@ -13,8 +13,9 @@ struct ImportRunCommand: AsyncParsableCommand {
             before: so a run that ended early is run again, and so are people brought in who have come since. Try it with \
             --dry-run, which changes nothing and reports the same.
 
-            Exit 0: all are in. 1: some rows are in conflict or were refused, or the run was stopped. 2: the command line or \
-            the configuration is wrong, or the source can't be read; what was written before stays.
+            Exit 0: all are in. 1: some rows are in conflict or were refused, the source was one page of several, or the run \
+            was stopped. 2: the command line or the configuration is wrong, or the source can't be read; what was written \
+            before stays.
             """)
 
     enum VerifiedMeaning: String, ExpressibleByArgument, CaseIterable {
@@ -160,7 +161,7 @@ struct ImportRunCommand: AsyncParsableCommand {
             let which = isWhole ? "all" : "these"
             printNotice("\(which) are in; `countersign import undo \(name)` takes back what is untouched")
         }
-        if counts.hasLeftOut { throw ExitCode(1) }
+        if counts.hasLeftOut || ending == .done(isWhole: false) { throw ExitCode(1) }
     }
 
     private func makeRules(teams: [String], passwords: ForeignPasswords) -> RowRules {

@@ -93,8 +93,13 @@ extension EmailCodeStore {
     ) async throws(PostgresError) {
         let code = writing.code
         let isCounted = writing.isMailed && !writing.onlyIfKnown
+        // Where none takes its place, one that is over by this process's clock alone stays: that may be ahead.
         _ = try await session.execute(
-            "DELETE FROM mailed_codes c WHERE \(request.slot.condition) AND c.code_id <> \(code.id)")
+            """
+            DELETE FROM mailed_codes c
+            WHERE \(request.slot.condition) AND c.code_id <> \(code.id)
+                AND (\(writing.isNew) OR c.expires_at <= clock_timestamp())
+            """)
         _ = try await session.execute(
             """
             UPDATE mailed_codes

@@ -38,6 +38,17 @@ import Testing
         #expect(try await world.attempt(isRight: true, at: 1) != nil)
     }
 
+    @Test func `a request that makes no code takes none away by a clock that is ahead`() async throws {
+        try await world.ask()
+        func left() async throws -> Int64 { try await world.database.count("mailed_codes") }
+        try await world.database.execute(
+            "UPDATE mailed_codes SET created_at = clock_timestamp(), expires_at = clock_timestamp() + interval '600 s'")
+        #expect(try await world.ask(allowance: .usedUp, at: 3_000_000_000) == .nothing)
+        #expect(try await left() == 1)
+        #expect(try await world.ask(at: 3_000_000_000) == .issue(onlyIfKnown: false))
+        #expect(try await left() == 1)
+    }
+
     // MARK: Tries
 
     @Test func `of fifty wrong tries at once from one network five are counted, from fifty twenty`() async throws {

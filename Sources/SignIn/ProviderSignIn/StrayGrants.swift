@@ -37,6 +37,14 @@ package final class StrayGrants: Sendable {
         var pause: Int64 = 1
         var nextRound = ContinuousClock.now
         var isRoundUnderWay = false
+        /// Until when ``StrayGrants/endAll(timeout:)`` tries: the latest of what its callers ask for.
+        var lastDeadline: ContinuousClock.Instant?
+        var isLossLogged = false
+
+        /// Whether something waits, and is tried once more or just now.
+        var isEnding: Bool {
+            !waiting.isEmpty && (isRoundUnderWay || lastDeadline.map { ContinuousClock.now < $0 } ?? false)
+        }
     }
 
     private let store: RevocationStore
@@ -81,16 +89,21 @@ package final class StrayGrants: Sendable {
         await endAsFarAsPossible()
     }
 
-    /// The last rounds, at a shutdown, whatever the pause: until nothing waits, or the time is over.
+    /// The last rounds, at a shutdown, whatever the pause: until nothing waits, or the time of all callers is over and no round
+    /// is under way any more. Of several callers one logs what is lost.
     package func endAll(timeout: Duration = shutdownTimeout) async {
         let deadline = ContinuousClock.now + timeout
+        state.withLock { $0.lastDeadline = max($0.lastDeadline ?? deadline, deadline) }
         await endAsFarAsPossible()
-        while count > 0, .now < deadline {
-            // Without a pause where the task has been cancelled, which ends the wait too.
-            guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { break }
-            await endAsFarAsPossible()
+        // A task that has been cancelled can't wait.
+        while state.withLock(\.isEnding), (try? await Task.sleep(for: .milliseconds(200))) != nil {
+            if state.withLock(\.isEnding) { await endAsFarAsPossible() }
         }
-        let lost = count
+        let lost = state.withLock { state in
+            guard !state.isLossLogged else { return 0 }
+            state.isLossLogged = !state.waiting.isEmpty
+            return state.waiting.count
+        }
         guard lost > 0 else { return }
         logger.error("stray grants lost, the database is away", metadata: ["count": "\(lost)"])
     }

@@ -84,6 +84,24 @@ import Testing
         #expect(try await fixture.audited(.revocationRequested) == ["service not_stored"])
     }
 
+    @Test func `a shutdown waits for a round that is under way`() async throws {
+        try await signInWithFullDisk()
+        try await emptyDisk()
+        let grants = fixture.strayGrants
+        let left = try await fixture.database.transaction { transaction in
+            try await transaction.execute("LOCK TABLE provider_grants")
+            Task { await grants.endDue() }
+            try await transaction.awaitWaiters()
+            let left = Task {
+                await grants.endAll(timeout: .zero)
+                return grants.count
+            }
+            for _ in 0..<50 { try await pollingPause() }
+            return left
+        }
+        #expect(await left.value == 0)
+    }
+
     @Test func `one that waits is tried again without a shutdown`() async throws {
         try await signInWithFullDisk()
         await fixture.strayGrants.endDue()

@@ -10,6 +10,7 @@ import Version
 /// | 0 | done |
 /// | 1 | it could not be done, or the answer is no (a token is not valid, a schema differs) |
 /// | 2 | the command line or the configuration is wrong; nothing was touched |
+/// | 129, 130, 143 | as process 1 alone: SIGHUP, SIGINT or SIGTERM ended it (``ProcessLimits/endAtSignals()``) |
 @main
 struct Countersign: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

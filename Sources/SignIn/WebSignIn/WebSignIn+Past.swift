@@ -45,7 +45,7 @@ extension WebSignIn {
     func left(
         _ claim: WebFlowStore.Claim, _ provider: Provider, _ browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> LeftWebFlow? {
-        try await stored { try await store.left(waitingFor: claim, from: provider, for: browser?.hash, by: call) }
+        try await stored { try await store.left(by: claim, from: provider, for: browser?.hash, by: call) }
     }
 
     /// To another browser than its own each has expired, and leads to the page of the account at most.

@@ -60,10 +60,10 @@ extension WebFlowStore {
             """) == 1
     }
 
-    /// The flow that waits for this answer, or did when it expired; to its own browser also the one that waits no more, as it
-    /// was taken, or its person went on by another way.
+    /// The flow that waits for this answer, or did when it expired; to its own browser also the one that waits no more: the
+    /// answer was taken or, where it comes by a state, the person went on by another way.
     package func left(
-        waitingFor claim: Claim, from provider: Provider, for browser: SecretHash?, by call: Call
+        by claim: Claim, from provider: Provider, for browser: SecretHash?, by call: Call
     ) async throws(PostgresError) -> LeftWebFlow? {
         let before: SQL = "f.state_hash = \(claim.hash) AND f.status <> 'sent' AND f.browser_hash = \(browser)"
         return try await left(

@@ -156,7 +156,7 @@ extension WebAPI {
         case .confirm(let flow):
             return redirect(to: flow.page(.confirm), flow: flow)
         case .unproven(let flow, .conflict(let existing, let prover)):
-            // A page of its own: the address at which the browser has come back is good once.
+            // A page of its own: the address at which the browser has come back asks nothing when it is loaded again.
             let question = "\(flow.page(.replace))&by=\(prover.rawValue)&existing=\(existing.id)"
             var response = redirect(to: question, flow: flow)
             response.problem = SignInFailure.providerAlreadyLinked(existing).problem

@@ -27,7 +27,7 @@ extension ConsoleAPI {
         let (key, destination) = try request.form { fields in
             // Whatever is pasted gets the form again: it is a key or none.
             (
-                (fields.optionalString("key", maximumBytes: .max, allowsControls: true) ?? "").withoutSpaceAround,
+                (fields.optionalString("key", maximumBytes: .max, allowsControls: true) ?? "").trimmed,
                 fields.optionalString("to", maximumBytes: Self.longestDestination) ?? ""
             )
         }

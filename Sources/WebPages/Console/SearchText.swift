@@ -14,7 +14,7 @@ enum SearchText {
         while isSpace(value.prefix(3)) { value = value.dropFirst(3) }
         while isSpace(value.suffix(3)) { value = value.dropLast(3) }
         guard let text = QueryValues("q=\(value)")?.all("q").first else { return nil }
-        let trimmed = text.withoutSpaceAround
+        let trimmed = text.trimmed
         return trimmed.utf8.count <= maximumBytes ? trimmed : nil
     }
 

@@ -7,7 +7,7 @@ extension Fields {
     /// What was typed into a field to which white space means nothing, without that around it: keyboards add it, and it is
     /// pasted along, as are marks that are not shown.
     mutating func typed(_ name: String) -> String? {
-        guard let text = optionalString(name, allowsControls: true)?.withoutSpaceAround else { return nil }
+        guard let text = optionalString(name, allowsControls: true)?.trimmed else { return nil }
         guard !text.utf8.contains(where: \.isASCIIControl) else {
             reject(name, .invalid)
             return nil
@@ -32,7 +32,7 @@ extension Fields {
 
 extension String {
     /// The text without white space and invisible marks, as those of direction, at either end.
-    var withoutSpaceAround: String {
+    var trimmed: String {
         func isSpace(_ scalar: Unicode.Scalar) -> Bool {
             scalar.properties.isWhitespace || scalar.properties.generalCategory == .format
         }

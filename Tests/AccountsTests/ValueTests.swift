@@ -24,7 +24,9 @@ import Testing
         ] as [(Int64, String)]) func `a time that has to be exact has its microseconds`(
             microseconds: Int64, text: String
         )
-    { #expect(Timestamp(microseconds: microseconds).rfc3339Exact == text) }
+    {
+        #expect(Timestamp(microseconds: microseconds).rfc3339Exact == text)
+    }
 
     @Test(arguments: [
         "", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00.5Z",

@@ -94,7 +94,7 @@ import Testing
                 try await gracefulShutdown()
                 await mayEnd.wait()
             },
-            ShutdownLimit(limit: .milliseconds(20), logger: Self.logger, exit: hasExited.open),
+            ShutdownLimit(limit: .milliseconds(20), logger: Self.logger, ending: {}, exit: hasExited.open),
         ])
         async let running: Void = group.run()
         await group.triggerGracefulShutdown()
@@ -105,22 +105,29 @@ import Testing
 
     @Test func `before that it ends what is in memory alone, and the process doesn't wait for it`() async throws {
         let (hasBegun, hasExited, mayEnd, isOver) = (Latch(), Latch(), Latch(), Latch())
+        let steps = Mutex<[String]>([])
         let group = Self.group([
             Work {
                 try await gracefulShutdown()
                 await mayEnd.wait()
             },
             ShutdownLimit(
-                limit: .milliseconds(20), logger: Self.logger,
+                limit: ShutdownLimit.forEnding, logger: Self.logger,
                 ending: {
+                    steps.withLock { $0.append("ending") }
                     hasBegun.open()
                     await isOver.wait()
-                }, exit: hasExited.open),
+                },
+                exit: {
+                    steps.withLock { $0.append("exit") }
+                    hasExited.open()
+                }),
         ])
         async let running: Void = group.run()
         await group.triggerGracefulShutdown()
         await hasBegun.wait()
         await hasExited.wait()
+        #expect(steps.withLock(\.self) == ["ending", "exit"])
         mayEnd.open()
         isOver.open()
         try await running

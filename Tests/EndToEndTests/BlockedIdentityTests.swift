@@ -50,9 +50,7 @@ import Testing
         let path = "/admin/v1/identities/\(id)/unblock"
         let since = try await Self.deliver(
             "account-disabled", of: "kim", id: "g1", age: 30, reason: "bulk-account", to: world)
-        _ = try await Self.deliver("account-credential-change-required", of: "kim", id: "g3", age: 20, to: world)
         for identity in try await Self.shown(signedIn, key: key, in: world) {
-            #expect(identity["credentialChangeRequired"]?.bool == true)
             #expect(identity["blocked"]?.members?.map(\.name) == ["since", "reason"])
             #expect(identity["blocked"]?["since"]?.string == since)
             #expect(identity["blocked"]?["reason"]?.string == "bulk-account")
@@ -126,5 +124,22 @@ import Testing
         #expect(try await unblock(unknown, #"{"reason":"a"}"#, by: manage) == "not_found")
         #expect(try await unblock(unknown, "{}", by: manage) == "invalid_request")
         #expect(try await unblock(unknown, #"{"reason":"a"}"#, by: read) == "forbidden")
+    }
+
+    @Test func `a required change of credentials shows until the next sign-in`() async throws {
+        let key = try await world.scratch.adminKey("read")
+        let signedIn = try await world.googleAccount("kim")
+        for identity in try await Self.shown(signedIn, key: key, in: world) {
+            #expect(identity["credentialChangeRequired"] == nil)
+        }
+        _ = try await Self.deliver("account-credential-change-required", of: "kim", id: "g1", age: 30, to: world)
+        for identity in try await Self.shown(signedIn, key: key, in: world) {
+            #expect(identity["credentialChangeRequired"]?.bool == true)
+        }
+        let again = try await Self.signIn("kim", in: world).expecting(200)
+        #expect(again.json?["identity"]?["credentialChangeRequired"] == nil)
+        for identity in try await Self.shown(signedIn, key: key, in: world) {
+            #expect(identity["credentialChangeRequired"] == nil)
+        }
     }
 }

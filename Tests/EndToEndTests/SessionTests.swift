@@ -40,14 +40,18 @@ import Testing
         #expect(try await service.get("/v1/sessions", bearer: bearer).items.count == 1)
     }
 
-    @Test(.world(["tokens.sessionLifetime": "600"]))
+    @Test(.world(["tokens.sessionLifetime": "600", "server.trustedProxies": "127.0.0.1"]))
     func `a session ends at its absolute end, and no access token goes beyond it`() async throws {
         let created = try await world.newAccount("brief")
         #expect(created.json?["session"]?["expiresIn"]?.integer == 600)
-        let refreshed = try await service.refresh(try created.refreshToken())
+        let refreshed = try await service.post(
+            "/v1/sessions/refresh", ["refreshToken": .string(try created.refreshToken())],
+            headers: [("X-Forwarded-For", "2001:db8::7")])
         #expect(try refreshed.text("refreshExpiresAt") == (try created.text("session.refreshExpiresAt")))
         let lifetime = try #require(refreshed.json?["expiresIn"]?.integer)
         #expect(lifetime > 0 && lifetime <= 600)
+        let listed = try await service.get("/v1/sessions", bearer: try refreshed.text("accessToken")).items.first
+        #expect(listed?["ip"]?.string == "127.0.0.1" && listed?["lastUsedIp"]?.string == "2001:db8::7")
     }
 
     @Test func `the sessions of another account can neither be seen nor ended`() async throws {

@@ -21,7 +21,7 @@ struct ShutdownLimit: Service, CustomStringConvertible {
     let logger: Logger
     /// Ends what is in memory alone, and is lost with the process. The services that do so themselves may yet wait for work
     /// of others. Begins ``forEnding`` before the limit, which doesn't wait for it.
-    var ending: @Sendable () async -> Void = {}
+    let ending: @Sendable () async -> Void
     /// Exits with success: the operator asked for the end, and no work is lost by it.
     var exit: @Sendable () -> Void = { _exit(EXIT_SUCCESS) }
 

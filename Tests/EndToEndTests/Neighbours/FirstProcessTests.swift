@@ -7,7 +7,7 @@ extension Neighbours {
     /// The program as process 1, as it is in the image: the kernel drops what would end any other process.
     @Suite(
         .enabled("Process 1 takes a namespace of its own, and this process may make none.") {
-            await Neighbours.succeeds("/usr/bin/unshare", "--pid", "--fork", "/bin/true")
+            await Neighbours.succeeds("/usr/bin/unshare", "--pid", "--fork", "--kill-child", "/bin/true")
         },
         .limitedConcurrency, .timeLimit(.minutes(30)))
     struct FirstProcessTests {

@@ -294,7 +294,7 @@ import Testing
         async throws
     {
         let client = try await world.linkingClient()
-        let name = "A\u{202E}emca"
+        let name = "B\u{202E}emca"
         try await scratch.execute("UPDATE oauth_clients SET name = \(name) WHERE client_id = \(client.id)")
         let changed = try await administer("PATCH", "/\(client.id)", #"{"rotateRefresh":true}"#)
         #expect(changed.status == 200 && changed.json?["name"]?.string == name)

@@ -88,6 +88,14 @@ struct OAuthGrantEndTests: WorldSuite {
         #expect(try await world.isAlive(other, client))
     }
 
+    @Test func `signing out everywhere on the page of the account ends the links, as the page says`() async throws {
+        let (client, browser, tokens) = try await world.linked("quitting")
+        let page = try await browser.openAccount()
+        #expect(page.html.text.contains("Linked apps and services are unlinked too."))
+        try await browser.submit("/web/account/sign-out-everywhere", on: page).expecting(200)
+        #expect(try await !world.isAlive(tokens, client))
+    }
+
     @Test func `an administrator sees what is linked, and ends it`() async throws {
         let linked = try await link("helped")
         let path = "/admin/v1/accounts/\(linked.device.account.id)/linked-clients"

@@ -253,4 +253,19 @@ import Testing
             try await service.refresh(token).expecting(401)
         }
     }
+
+    @Test func `a page whose browser has lost its cookie leads to the account, which signs out`() async throws {
+        let (browser, page, _) = try await AccountHolder.signedIn("late")
+        // An hour after the page was shown, in which another tab has kept the session.
+        let session = try #require(browser.session)
+        browser.set([session], of: WebWorld.publicURL)
+        var account = page
+        for path in ["/web/sign-out", "/web/account/sign-out-everywhere"] {
+            let refused = try await browser.submit(path, on: page).expecting(403)
+            account = try await browser.press("/web/account", on: refused)
+            #expect(account.url == AccountHolder.url && browser.session == session, "\(account.answer.text)")
+        }
+        let out = try await browser.submit("/web/sign-out", on: account).expecting(200)
+        #expect(out.html.text.contains("You’re signed out") && browser.session == nil, "\(out.answer.text)")
+    }
 }

@@ -179,7 +179,7 @@ import Testing
         #expect(try await fixture.exchanges(at: .google).count == 1)
     }
 
-    @Test func `a code that is over is answered no more`() async throws {
+    @Test func `a provider's answer is answered no more when its code is over`() async throws {
         let answer = try await fixture.googleAnswer(try await fixture.open())
         _ = try await fixture.finish(answer).code
         try await fixture.base.advance(by: 60)

@@ -228,7 +228,8 @@ actor WebhookPusher {
             hasFailed = true
             let now = around.clock.now()
             let since = try await around.store.note(error.description, of: endpoint.name, at: now)
-            if let since, since.advanced(bySeconds: Webhooks.failureSeconds) <= now {
+            // Not at a first try: for days there may have been nothing to send.
+            if item.attempts > 0, let since, since.advanced(bySeconds: Webhooks.failureSeconds) <= now {
                 isOver = true
                 try await around.store.stop(endpoint.name, because: "failing")
                 around.logger.error(

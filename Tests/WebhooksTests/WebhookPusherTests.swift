@@ -243,32 +243,6 @@ import Testing
         }
     }
 
-    @Test func `five days of nothing but failures stop it, a success between begins the count again`() async throws {
-        let ids = Self.ids(3)
-        let fails = Atomic(true)
-        try await WebhookWorld.run(
-            schedule: WebhookSchedule(steps: [5]),
-            answering: .init { _, _ in [.respond(fails.load(ordering: .relaxed) ? 500 : 200)] }
-        ) { world in
-            try await world.pushing {
-                try await world.happen(to: [ids[0]])
-                _ = try await world.record { $0.parkedAccounts == 1 }
-                world.clock.advance(by: 4 * 86_400)
-                _ = try await world.record { $0.failures == 1 }
-                fails.store(false, ordering: .relaxed)
-                try await world.happen(to: [ids[1]])
-                _ = try await world.record { $0.lastSuccessAt != nil }
-                fails.store(true, ordering: .relaxed)
-                world.clock.advance(by: 4 * 86_400)
-                try await world.happen(to: [ids[2]])
-                let active = try await world.record { $0.parkedAccounts == 1 }
-                #expect(active.status == .active)
-                world.clock.advance(by: 5 * 86_400)
-                #expect(try await world.record { $0.status == .stopped }.reason == "failing")
-            }
-        }
-    }
-
     @Test func `what is paused waits, and a replay comes beside what is new, of its types alone`() async throws {
         let ids = Self.ids(2)
         try await WebhookWorld.run { world in

@@ -106,8 +106,8 @@ package struct WebhookStore: Sendable {
         )
     }
 
-    /// Pauses or resumes an endpoint, and records it. What waits for another try is due at a resumption, also of one that
-    /// is active; where nothing waits that changes nothing.
+    /// Pauses or resumes an endpoint, and records it. At a resumption, also of one that is active, what waits for another
+    /// try is due, and no failure counts any more; where nothing waits and nothing has failed that changes nothing.
     ///
     /// - Throws: ``Unseen``.
     package func set(_ status: WebhookStatus, of name: String, reason: String?, by call: Call) async throws {
@@ -117,7 +117,8 @@ package struct WebhookStore: Sendable {
                 UPDATE webhook_endpoints
                 SET status = \(status.rawValue), reason = NULL,
                     failing_since = CASE WHEN \(status == .active) THEN NULL ELSE failing_since END
-                WHERE name = \(name) AND status <> \(status.rawValue)
+                WHERE name = \(name)
+                    AND (status <> \(status.rawValue) OR \(status == .active) AND failing_since IS NOT NULL)
                 """)
             let hastened = try await status == .active ? Self.makeDue(name, in: change) : 0
             guard changed + hastened > 0 else { return try await Self.requireSeen(name, in: change) }

@@ -7,7 +7,7 @@ package import Primitives
 /// being a transaction by itself; a transaction has a connection for itself. The state machines are drawn in
 /// `README.md`.
 package final class Database: PostgresSession {
-    private let pool: Pool
+    let pool: Pool
     /// Raised by who has committed rows that a worker of this process waits for.
     package let written = AsyncSignal()
 

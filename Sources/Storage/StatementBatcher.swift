@@ -186,8 +186,8 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
         if isRefused {
             entry.continuation.resume(returning: .failure(Self.error(.cancelled)))
         } else if batch.isEmpty {
-            timer.start { [self] in expire() }
-            if mayOverlap { overlapTimer.start { [self] in overlap() } }
+            timer.start { [weak self] in self?.expire() }
+            if mayOverlap { overlapTimer.start { [weak self] in self?.overlap() } }
         } else {
             begin(batch)
         }
@@ -221,7 +221,7 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
             if batch.isEmpty { state.runningSlots -= 1 }
             return (batch, batch.isEmpty && !state.waiting.isEmpty)
         }
-        if isSomeLeft { overlapTimer.start { [self] in overlap() } }
+        if isSomeLeft { overlapTimer.start { [weak self] in self?.overlap() } }
         return batch
     }
 
@@ -258,7 +258,7 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
         let latest = ContinuousClock.now - timeout
         let younger = batch.filter { $0.since > latest }
         state.withLock { $0.waiting = (younger + $0.waiting).sorted { $0.since < $1.since } }
-        if !younger.isEmpty { timer.start { [self] in expire() } }
+        if !younger.isEmpty { timer.start { [weak self] in self?.expire() } }
         return batch.filter { $0.since <= latest }
     }
 
@@ -277,7 +277,7 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
         } else if isFirst {
             Task.detached { [self] in await runLocked() }
         } else {
-            timer.start { [self] in expire() }
+            timer.start { [weak self] in self?.expire() }
         }
     }
 

@@ -1,7 +1,8 @@
 import Foundation
-import Postgres
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 @Suite(.timeLimit(.minutes(2))) struct PoolTests {
     var database: Database { .current }
@@ -117,6 +118,21 @@ import Testing
         #expect(start.duration(to: .now) >= .seconds(1))
         try await transaction.release()
         try await expect("SELECT 7", is: 7, in: database)
+    }
+
+    @Test func `a pool that was shut down is freed, whenever the time of a request that waited would have been over`()
+        async throws
+    {
+        weak var pool: Pool?
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
+            pool = database.pool
+            let transaction = await OpenTransaction.begin(in: database)
+            async let rows = database.execute("SELECT 1")
+            try await waiting(1, in: database)
+            try await transaction.release()
+            _ = try await rows
+        }
+        while pool != nil { try await Task.sleep(for: .milliseconds(5)) }
     }
 
     @Test(.fixture { try await ScratchDatabase.withFreshPool(.test(poolSize: 1, maximumWaiting: 3), $0) })

@@ -207,16 +207,17 @@ final class Pool: Sendable {
             request.answer()
         }
         for request in effects.deadlines { startDeadline(of: request) }
-        if hasWaiting { timer.start { [self] in expire() } }
+        // Not to be kept until the deadline of a request that has been answered.
+        if hasWaiting { timer.start { [weak self] in self?.expire() } }
     }
 
     /// A request with a deadline of its own is rare, and waits even more rarely: it gets a task. A request that has been
     /// answered isn't kept in memory until then, with its values.
     private func startDeadline(of request: PoolRequest) {
         guard let deadline = request.context.acquireDeadline else { return }
-        Task.detached { [self, weak request] in
+        Task.detached { [weak self, weak request] in
             try? await Task.sleep(until: deadline, clock: .continuous)
-            guard let request else { return }
+            guard let self, let request else { return }
             update { $0.machine.expire(request) }
         }
     }

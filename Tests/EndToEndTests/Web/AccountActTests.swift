@@ -371,11 +371,11 @@ import Testing
         #expect(try await service.get("/v1/account", bearer: bearer).status == 401)
 
         let again = try await world.signIn("keeper@example.com", password: World.password)
-        let session = try #require(browser.session)
+        let cookie = try #require(browser.session)
         try await browser.submit("/web/account/sign-out-everywhere", on: others).expecting(200)
         #expect(browser.session == nil)
         let holder = world.browser()
-        holder.set([session], of: WebWorld.publicURL)
+        holder.set([cookie], of: WebWorld.publicURL)
         #expect(try await holder.openAccount().isChooser)
         #expect(try await service.get("/v1/account", bearer: try again.bearer()).status == 401)
         #expect(try await service.get("/v1/account", bearer: neighbour.bearer).status == 200)

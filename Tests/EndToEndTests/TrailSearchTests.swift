@@ -77,6 +77,9 @@ import Testing
         let page = try await visit.open("/console/audit?accountId=\(id)&type=account_created")
         let link = try #require(page.html.links.first { $0.target == "/console/accounts/\(id)" })
         #expect(link.label == "trail-named@example.com")
+        let sessions = try await visit.open("/console/audit?accountId=\(id)&type=signed_in").html.links
+            .filter { $0.label == "session" }
+        #expect(sessions.map(\.target) == ["/console/accounts/\(id)"])
         for query in ["network=x", "until=yesterday", "identity=1"] {
             let faulty = try await visit.open("/console/audit?\(query)")
             #expect(faulty.status == 400 && faulty.notice != nil, "\(query)")
@@ -97,7 +100,7 @@ import Testing
             ("/console/audit?accountId=\(id)", id), ("/console/accounts?q=\(FormEncoding.encode(name))", "no address"),
         ] {
             let page = try await visit.open(path)
-            let links = page.html.links.filter { $0.target == "/console/accounts/\(id)" }
+            let links = page.html.links.filter { $0.target == "/console/accounts/\(id)" && $0.label != "session" }
             #expect(Set(links.map(\.label)) == [label], "\(path)")
         }
         let page = try await visit.account(id)

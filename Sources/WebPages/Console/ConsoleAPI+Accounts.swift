@@ -79,16 +79,15 @@ extension ConsoleAPI {
         ),
     ]
 
-    /// What the trail has of a request, where the text may be the id of one.
+    /// What the trail has of a request, where the text may be the id of one; where nobody was found, also of an account
+    /// that is gone, or an identity that no account has.
     ///
     /// - Parameter isOnlyResult: whether nobody was found, so that it is said when there is nothing.
     private func records(of query: String, isOnlyResult: Bool) async throws -> [ConsoleBlock] {
         guard Request.isID(query) else { return [] }
-        var filter = AuditFilter()
-        filter.requestID = query
-        let events: Page<AuditRecord, AuditCursor>
+        let found: (name: String, events: Page<AuditRecord, AuditCursor>)?
         do throws(AdministrationFailure) {
-            events = try await administration.auditEvents(filter, before: nil, limit: Self.pageSize)
+            found = try await rows(of: query, by: isOnlyResult ? ["request", "accountId", "identity"] : ["request"])
         } catch {
             // Clients choose the ids of requests, so that one may be of millions. The people found don't depend on it.
             guard !isOnlyResult, error.isTemporary else { throw error }
@@ -97,7 +96,7 @@ extension ConsoleAPI {
                 .paragraph(.text("What was recorded of a request with this id can't be read now.")),
             ]
         }
-        if events.items.isEmpty {
+        guard let (name, events) = found else {
             // Ours are UUIDs; nearly every word could be that of a proxy.
             guard isOnlyResult, AuditEventID(query) != nil else { return [] }
             return [
@@ -105,16 +104,35 @@ extension ConsoleAPI {
                 .paragraph(
                     .text(
                         """
-                        Nothing recorded of a request with this id. The log of the service has a line of each request, also \
-                        of one that failed: look there for this requestId.
+                        Nothing recorded of a request with this id, nor of an account or an identity. The log of the service \
+                        has a line of each request, also of one that failed: look there for this requestId.
                         """)),
             ]
         }
-        let next = events.link(ConsolePath.audit, [("request", query)])
+        let noun =
+            switch name {
+            case "request": "request"
+            case "accountId": "account"
+            default: "identity"
+            }
+        let next = events.link(ConsolePath.audit, [(name, query)])
         return [
-            .heading("Request"),
-            .table(try await table(of: events.items, caption: "What was recorded of the request", next: next)),
+            .heading(noun.prefix(1).uppercased() + noun.dropFirst()),
+            .table(try await table(of: events.items, caption: "What was recorded of the \(noun)", next: next)),
         ]
+    }
+
+    /// The latest rows of the trail that the first of these parameters finds, and its name.
+    private func rows(
+        of text: String, by names: [String]
+    ) async throws(AdministrationFailure) -> (name: String, events: Page<AuditRecord, AuditCursor>)? {
+        for name in names {
+            var filter = AuditFilter()
+            guard filter.set(name, to: text) else { continue }
+            let events = try await administration.auditEvents(filter, before: nil, limit: Self.pageSize)
+            if !events.items.isEmpty { return (name, events) }
+        }
+        return nil
     }
 
     static func path(of id: AccountID) -> String { "\(ConsolePath.accounts)/\(id)" }

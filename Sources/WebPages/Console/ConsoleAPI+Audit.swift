@@ -137,8 +137,10 @@ extension ConsoleAPI {
             event.provider.map { ConsoleCell.text($0) },
             trail("network", event.network?.text), trail("request", event.requestID, "request"),
             trail("identity", event.identityID?.description, "identity"),
-            event.sessionID.map {
-                .link("session", to: consolePath(ConsolePath.accounts, [("q", "\($0)")]), title: "\($0)")
+            event.sessionID.map { id -> ConsoleCell in
+                // The search knows no session that has ended, nor that of an account that is gone.
+                let page = event.accountID.map(path(of:)) ?? consolePath(ConsolePath.accounts, [("q", "\(id)")])
+                return .link("session", to: page, title: "\(id)")
             },
             event.revocationID.map {
                 .link("revocation", to: consolePath(ConsolePath.revocations, [("id", "\($0)")]), title: "\($0)")

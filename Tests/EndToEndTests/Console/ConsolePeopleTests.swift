@@ -157,6 +157,7 @@ import Testing
         #expect(deleted.html.text.contains("Account deleted") && deleted.html.text.contains(name))
         #expect(!deleted.html.text.contains("console-whole@example.com"))
         #expect(try await Self.found("console-whole@example.com", visit) == [])
+        for text in [id, identity] { #expect(try await Set(Self.found(text, visit)) == [id], "\(text)") }
     }
 
     @Test func `an identity beside another way in has its button, and who may not unlink reads nothing of it`()

@@ -12,7 +12,13 @@ extension ConsoleAPI {
             page(act.consoleTemplate, nil) { request, visitor in
                 try act.scopes.forEach(visitor.administrator.require)
                 let (id, clientID) = try request.ids(of: act)
-                let subject = try await subject(of: act, id, clientID, by: visitor.administrator.call)
+                let subject: ConsoleSubject
+                do {
+                    subject = try await self.subject(of: act, id, clientID, by: visitor.administrator.call)
+                } catch AdministrationFailure.notFound where act.subject.isID(id) {
+                    let accountID = act.subject == .account ? AccountID(id) : nil
+                    return try gone(act, clientID?.text ?? id, of: accountID, visitor)
+                }
                 return try show(try question(act, on: subject, visitor), in: visitor)
             },
             Route(.post, act.consoleTemplate, priority: .revoking) { request in
@@ -35,6 +41,9 @@ extension ConsoleAPI {
                     hint: act.reason == .required
                         ? "It stays in the audit trail with your name, or your key's."
                         : "It may be empty. It stays in the audit trail with your name, or your key's."))
+        }
+        if let accountID = subject.accountID {
+            fields.append(ConsoleForm.Field(name: "account", label: "", kind: .hidden, value: "\(accountID)"))
         }
         var blocks: [ConsoleBlock] = [.facts(subject.facts), .paragraph(.text(act.consequence))]
         if let proof = subject.emailProof, let further = act.consequenceByProof[proof] {
@@ -86,13 +95,20 @@ extension ConsoleAPI {
             ActFields(
                 reason: fields.optionalString("reason", maximumBytes: 8192) ?? "",
                 email: fields.typed("email") ?? "", name: fields.optionalString("displayName"),
-                keeps: fields.optionalString("keep") == "true", since: fields.typed("since") ?? "")
+                keeps: fields.optionalString("keep") == "true", since: fields.typed("since") ?? "",
+                accountID: fields.optionalString("account").flatMap { AccountID($0) })
         }
         guard let (visitor, typed) = form else {
             return showAlone(signInPage(to: request.target), .unauthorized).refusing(Problem(.invalidSession))
         }
         try act.scopes.forEach(visitor.administrator.require)
-        let subject = try await subject(of: act, id, clientID, by: visitor.administrator.call)
+        let accountID = act.subject == .account ? AccountID(id) : typed.accountID
+        let subject: ConsoleSubject
+        do {
+            subject = try await self.subject(of: act, id, clientID, by: visitor.administrator.call)
+        } catch AdministrationFailure.notFound where act.subject.isID(id) {
+            return try gone(act, clientID?.text ?? id, of: accountID, visitor)
+        }
         func again(_ fault: ConsoleFault, _ status: Status, _ problem: Problem? = nil) throws -> Response {
             let page = try question(act, on: subject, visitor, typed: typed, fault: fault)
             let response = try show(page, status, in: visitor)
@@ -105,6 +121,7 @@ extension ConsoleAPI {
         do throws(AdministrationFailure) {
             result = try await act.perform(administration, id, input, visitor.administrator)
         } catch {
+            if error == .notFound { return try gone(act, clientID?.text ?? id, of: accountID, visitor) }
             guard let sentence = error.sentence else { throw error }
             return try again(
                 ConsoleFault(sentence: sentence, field: error.field), error.problem.code.status, error.problem)
@@ -119,13 +136,38 @@ extension ConsoleAPI {
         }
     }
 
-    /// What was typed into the form of an act.
+    /// The answer to the second press of a button, and to an act on what ended by itself or by another administrator's.
+    ///
+    /// - Parameter id: of what is gone.
+    private func gone(
+        _ act: Act, _ id: String, of accountID: AccountID?, _ visitor: ConsoleVisitor
+    ) throws -> Response {
+        let trail: ConsoleCell
+        if let accountID {
+            trail = .link("What has happened to the account", to: Self.path(of: accountID))
+        } else if visitor.may(.read) {
+            trail = .link("Audit trail", to: ConsolePath.audit)
+        } else {
+            trail = .link("Overview", to: ConsolePath.root)
+        }
+        var page = ConsolePage(
+            act.label,
+            notice: .error(
+                "It is gone already, and nothing was done now: it has ended, or you or somebody else did this before."),
+            [.paragraph(.code(id)), .paragraph(trail)])
+        page.place = accountID.map(Self.path(of:)) ?? ConsolePath.page(of: act.subject)
+        return try show(page, .notFound, in: visitor).refusing(Problem(.notFound))
+    }
+
+    /// What was typed into the form of an act, and what the page had put there.
     private struct ActFields: Sendable {
         var reason = ""
         var email = ""
         var name: String?
         var keeps = false
         var since = ""
+        /// Whose the identity or the session was.
+        var accountID: AccountID?
 
         var input: ActInput {
             ActInput(
@@ -165,6 +207,8 @@ extension ConsoleAPI {
         var facts: [ConsoleFact]
         /// To which *Cancel* and the act lead.
         let page: String
+        /// Whose an identity or a session is, which the form carries: it may be gone when the form comes.
+        var accountID: AccountID?
         /// The client that is linked to an account, for an act that takes one.
         var clientID: OAuthClientID?
         /// Whether it is an account without a way to sign in.
@@ -185,6 +229,10 @@ extension ConsoleAPI {
         func make(_ facts: [ConsoleFact], page: String) -> ConsoleSubject {
             ConsoleSubject(id: id, facts: facts, page: page)
         }
+        func make(_ facts: [ConsoleFact], of account: Account) -> ConsoleSubject {
+            ConsoleSubject(
+                id: id, facts: Self.facts(account) + facts, page: Self.path(of: account.id), accountID: account.id)
+        }
         switch act.subject {
         case .account:
             let account = try await administration.account(try known(AccountID.init)).account
@@ -204,14 +252,14 @@ extension ConsoleAPI {
         case .identity:
             let (account, identity) = try await administration.identity(try known(IdentityID.init))
             return make(
-                Self.facts(account) + [
+                [
                     ConsoleFact("Identity", .row([.text(identity.key.provider.brand), .code("\(identity.id)")])),
                     ConsoleFact("Subject", .code(identity.key.subject.text)),
-                ], page: Self.path(of: account.id))
+                ], of: account)
         case .session:
             let (account, session) = try await administration.session(try known(SessionID.init))
             let facts = session.map { Self.facts($0) } ?? [ConsoleFact("Session", .code(id))]
-            return make(Self.facts(account) + facts, page: Self.path(of: account.id))
+            return make(facts, of: account)
         case .revocation:
             let revocation = try await administration.revocation(try known(RevocationID.init))
             return make(

@@ -30,6 +30,31 @@ struct ConsoleActTests: WorldSuite {
         #expect(try await service.get("/v1/account", bearer: bearer).status == 401)
     }
 
+    @Test func `the second press of a button, or another's before it, leads to what was done`() async throws {
+        let created = try await world.newAccount("console-twice")
+        let (id, session) = (try created.accountID(), try created.sessionID())
+        let identity = try created.identityID()
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let paths = ["sessions/\(session)/end", "accounts/\(id)/delete", "identities/\(identity)/unlink"]
+            .map { "/console/" + $0 }
+        var questions: [Browser.Page] = []
+        for path in paths { questions.append(try await visit.open(path).expecting(200)) }
+        for (path, question) in zip(paths, questions) {
+            // The identity goes with its account.
+            if path != paths[2] { _ = try await visit.browser.submit(path, on: question) }
+            let late = try await visit.browser.submit(path, on: question).expecting(404)
+            #expect(late.notice?.hasPrefix("It is gone already") == true, "\(path): \(late.answer.body)")
+            #expect(late.html.links.contains { $0.target == "/console/accounts/\(id)" }, "\(path)")
+            #expect(late.html.links.contains { $0.target == "/console/audit" }, "no menu at \(path)")
+        }
+        for path in paths {
+            let asked = try await visit.open(path).expecting(404)
+            #expect(asked.notice?.hasPrefix("It is gone already") == true, "\(path): \(asked.answer.body)")
+            #expect(asked.html.links.contains { $0.target == "/console/audit" }, "no menu at \(path)")
+        }
+        #expect(try await world.recorded("type = 'account_deleted' AND account_id = \(id)::uuid") == 1)
+    }
+
     @Test func `the menu says where each act belongs`() async throws {
         let created = try await world.newAccount("console-places")
         let (id, session) = (try created.accountID(), try created.sessionID())

@@ -19,15 +19,26 @@ extension Act {
     /// What the page that follows says was done.
     private var word: String { "\(subject.noun)-\(name)" }
 
+    /// In seconds.
+    private static let longestNotice: Int64 = 60
+
     /// The page that follows, which says that it was done.
     func doneLink(to path: String, _ visitor: ConsoleVisitor) throws -> String {
-        try DoneLink.link(to: path, saying: word, secret: visitor.secret.text)
+        try DoneLink.link(to: path, saying: "\(word).\(visitor.now.seconds)", secret: visitor.secret.text)
     }
 
-    /// What the form before has done, as the parameter `done` says.
+    /// What the form before has done, as the parameter `done` says. A page that is loaded again later doesn't say it: it
+    /// may not be so any more.
     static func notice(for request: Request, _ visitor: ConsoleVisitor) throws -> ConsoleNotice? {
         let done = try request.parameterValue("done")
-        let word = try DoneLink.word(of: done, at: visitor.path, secret: visitor.secret.text)
+        let said = try DoneLink.word(of: done, at: visitor.path, secret: visitor.secret.text)
+        guard let parts = said?.split(separator: "."), parts.count == 2, let seconds = Int64(parts[1]) else {
+            return nil
+        }
+        // Another process may have done it, whose clock is a little ahead.
+        let (age, isOverflow) = visitor.now.seconds.subtractingReportingOverflow(seconds)
+        guard !isOverflow, (-longestNotice...longestNotice).contains(age) else { return nil }
+        let word = String(parts[0])
         return all.first { $0.word == word }.map { .done($0.result) }
     }
 }

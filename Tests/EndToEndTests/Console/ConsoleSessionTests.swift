@@ -200,6 +200,22 @@ import Testing
         #expect(try await idle() >= 600)
     }
 
+    @Test func `a page that is loaded again after a minute does not say again what was done`() async throws {
+        let id = try await world.newAccount("console-reloaded").accountID()
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let secret = try #require(visit.browser.cookies(of: visit.origin).first?.value)
+        let path = "/console/accounts/\(id)"
+        let now = try await world.count("SELECT extract(epoch FROM now())::bigint")
+        for (age, isSaid) in [(0, true), (30, true), (90, false), (-90, false), (14_400, false)] as [(Int64, Bool)] {
+            // As the service makes it.
+            let word = "account-disable.\(now - age)"
+            let code = try HMACSHA256.authenticationCode(
+                for: Array("web|done \(word)|\(path)".utf8), key: Array(secret.utf8))
+            let page = try await visit.open("\(path)?done=\(word).\(Base64URL.encode(code.bytes))").expecting(200)
+            #expect(page.notice == (isSaid ? "The account is disabled." : nil), "\(age) s later")
+        }
+    }
+
     @Test func `signing out ends the session, also for a browser that keeps the cookie`() async throws {
         let visit = try await ConsoleVisit.signedIn(to: world)
         let kept = visit.browser.cookies(of: visit.origin)

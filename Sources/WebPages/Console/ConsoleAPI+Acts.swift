@@ -88,19 +88,20 @@ extension ConsoleAPI {
         }
     }
 
+    /// In bytes: one that is too long comes back to be shortened.
+    private static let longestTypedReason = 8192
+
     private func carryOut(_ act: Act, _ request: Request) async throws -> Response {
         let (id, clientID) = try request.ids(of: act)
         let action = act.consolePath(of: id, client: clientID?.text)
         let form = try await form(of: request, action: action) { fields in
             ActFields(
-                reason: fields.optionalString("reason", maximumBytes: 8192) ?? "",
+                reason: fields.optionalString("reason", maximumBytes: Self.longestTypedReason) ?? "",
                 email: fields.typed("email") ?? "", name: fields.optionalString("displayName"),
                 keeps: fields.optionalString("keep") == "true", since: fields.typed("since") ?? "",
                 accountID: fields.optionalString("account").flatMap { AccountID($0) })
         }
-        guard let (visitor, typed) = form else {
-            return showAlone(signInPage(to: request.target), .unauthorized).refusing(Problem(.invalidSession))
-        }
+        guard let (visitor, typed) = form else { return signInInstead(request) }
         try act.scopes.forEach(visitor.administrator.require)
         let accountID = act.subject == .account ? AccountID(id) : typed.accountID
         let subject: ConsoleSubject
@@ -134,6 +135,19 @@ extension ConsoleAPI {
         case .done, .accepted, .account, .record, .changed:
             return redirect(to: try act.doneLink(to: subject.page, visitor))
         }
+    }
+
+    /// The sign-in form in place of the act, with the reason that was typed: the question that follows is without it.
+    private func signInInstead(_ request: Request) -> Response {
+        var page = signInPage(to: request.target)
+        page.notice = .error("Your session had ended: nothing was done.")
+        let read = try? request.form(ignoringUnknown: true) { fields in
+            fields.optionalString("reason", maximumBytes: Self.longestTypedReason) ?? ""
+        }
+        if let reason = read, !reason.isEmpty {
+            page.blocks.insert(.facts([ConsoleFact("The reason that you typed", .text(reason))]), at: 0)
+        }
+        return showAlone(page, .unauthorized).refusing(Problem(.invalidSession))
     }
 
     /// The answer to the second press of a button, and to an act on what ended by itself or by another administrator's.

@@ -177,6 +177,21 @@ import Testing
         }
     }
 
+    @Test func `an act after the end of the session is not done, says so and gives the reason back`() async throws {
+        let id = try await world.newAccount("console-late").accountID()
+        let visit = try await ConsoleVisit.signedIn(to: world, name: "late")
+        let path = "/console/accounts/\(id)/disable"
+        let question = try await visit.open(path)
+        try await visit.age("key_id = (SELECT key_id FROM admin_keys WHERE name = 'late')", "last_used_at", minutes: 31)
+        let late = try await visit.browser.submit(path, on: question, typed: ["reason": "case 21 <b>"]).expecting(401)
+        #expect(late.isSignIn && late.notice == "Your session had ended: nothing was done.")
+        #expect(late.html.text.contains("case 21 <b>"))
+        #expect(try await world.recorded("account_id = \(id)::uuid AND type = 'account_disabled'") == 0)
+        let key = try await world.adminKey("read,manage", name: "later")
+        let again = try await visit.browser.submit("/console/sign-in", on: late, typed: ["key": key])
+        #expect(again.url == visit.origin + path && again.html.title.hasPrefix("Disable"), "\(again.url)")
+    }
+
     @Test func `a page that loads itself again does not keep the session alive`() async throws {
         let visit = try await ConsoleVisit.signedIn(to: world, name: "follower")
         let own: SQL = "key_id = (SELECT key_id FROM admin_keys WHERE name = 'follower')"

@@ -36,6 +36,9 @@ package struct Identifier<Entity>: Codable, Hashable, Sendable, CustomStringConv
         self.uuid = uuid
     }
 
+    /// Reads what was typed or pasted, in either case: other systems print UUIDs in capitals.
+    package static func typed(_ text: String) -> Identifier? { Identifier(text.lowercased()) }
+
     package var description: String { uuid.text }
 
     /// When it was made, to the millisecond; `nil` for a UUID of another version, which nothing here has made.

@@ -48,13 +48,13 @@ extension Administration {
     }
 
     private func accountID(named text: String) async throws(AdministrationFailure) -> AccountID? {
-        if let id = AccountID(text), try await stored({ try await accountSearch.account(id) }) != nil {
+        if let id = AccountID.typed(text), try await stored({ try await accountSearch.account(id) }) != nil {
             return id
         }
-        if let id = IdentityID(text), let found = try await stored({ try await accountSearch.account(of: id) }) {
+        if let id = IdentityID.typed(text), let found = try await stored({ try await accountSearch.account(of: id) }) {
             return found.account.id
         }
-        guard let id = SessionID(text) else { return nil }
+        guard let id = SessionID.typed(text) else { return nil }
         return try await stored { try await accountSearch.account(of: id) }
     }
 

@@ -85,9 +85,16 @@ extension ConsoleAPI {
     /// - Parameter isOnlyResult: whether nobody was found, so that it is said when there is nothing.
     private func records(of query: String, isOnlyResult: Bool) async throws -> [ConsoleBlock] {
         guard Request.isID(query) else { return [] }
-        let found: (name: String, events: Page<AuditRecord, AuditCursor>)?
+        // Ids of ours are in lower case; one of a request that its client chose may be in capitals.
+        let id = AuditEventID.typed(query).map { "\($0)" }
+        var conditions: [(name: String, value: String)] = [("request", query)]
+        if let id {
+            if id != query { conditions.append(("request", id)) }
+            for name in isOnlyResult ? ["accountId", "identity"] : [] { conditions.append((name, id)) }
+        }
+        let found: (condition: (name: String, value: String), events: Page<AuditRecord, AuditCursor>)?
         do throws(AdministrationFailure) {
-            found = try await rows(of: query, by: isOnlyResult ? ["request", "accountId", "identity"] : ["request"])
+            found = try await rows(by: conditions)
         } catch {
             // Clients choose the ids of requests, so that one may be of millions. The people found don't depend on it.
             guard !isOnlyResult, error.isTemporary else { throw error }
@@ -96,9 +103,9 @@ extension ConsoleAPI {
                 .paragraph(.text("What was recorded of a request with this id can't be read now.")),
             ]
         }
-        guard let (name, events) = found else {
+        guard let (condition, events) = found else {
             // Ours are UUIDs; nearly every word could be that of a proxy.
-            guard isOnlyResult, AuditEventID(query) != nil else { return [] }
+            guard isOnlyResult, id != nil else { return [] }
             return [
                 .heading("Request"),
                 .paragraph(
@@ -110,27 +117,29 @@ extension ConsoleAPI {
             ]
         }
         let noun =
-            switch name {
+            switch condition.name {
             case "request": "request"
             case "accountId": "account"
             default: "identity"
             }
-        let next = events.link(ConsolePath.audit, [(name, query)])
+        let next = events.link(ConsolePath.audit, [(condition.name, condition.value)])
         return [
             .heading(noun.prefix(1).uppercased() + noun.dropFirst()),
             .table(try await table(of: events.items, caption: "What was recorded of the \(noun)", next: next)),
         ]
     }
 
-    /// The latest rows of the trail that the first of these parameters finds, and its name.
+    /// The latest rows of the trail of the first of these conditions that has any.
     private func rows(
-        of text: String, by names: [String]
-    ) async throws(AdministrationFailure) -> (name: String, events: Page<AuditRecord, AuditCursor>)? {
-        for name in names {
+        by conditions: [(name: String, value: String)]
+    ) async throws(AdministrationFailure) -> (
+        condition: (name: String, value: String), events: Page<AuditRecord, AuditCursor>
+    )? {
+        for condition in conditions {
             var filter = AuditFilter()
-            guard filter.set(name, to: text) else { continue }
+            guard filter.set(condition.name, to: condition.value) else { continue }
             let events = try await administration.auditEvents(filter, before: nil, limit: Self.pageSize)
-            if !events.items.isEmpty { return (name, events) }
+            if !events.items.isEmpty { return (condition, events) }
         }
         return nil
     }

@@ -51,9 +51,11 @@ extension Administration {
     }
 
     /// - Parameter email: an address for an account that has no sign-in method left.
+    /// - Returns: `false` for an account that is active already.
+    @discardableResult
     package func enable(
         _ id: AccountID, email: EmailAddress?, reason: String, by administrator: Administrator
-    ) async throws(AdministrationFailure) {
+    ) async throws(AdministrationFailure) -> Bool {
         try await stored {
             try await accountStore.enable(id, email: email, reason: reason, by: administrator.call)
         }

@@ -73,9 +73,12 @@ import Testing
             #expect(try await endpoint.call("GET", "/crm/failures").body == #"{"items":[]}"#)
             let command = try await world.run(["webhooks", "list"], settings)
             #expect(command.status == 0 && command.output.contains(#""name":"crm""#), "\(command.error)")
-            for (act, status) in [("pause", "paused"), ("resume", "active")] {
+            for (act, status, isChange) in [
+                ("pause", "paused", true), ("pause", "paused", false), ("resume", "active", true),
+            ] {
                 let ending = try await world.run(["webhooks", act, "crm", "--reason", "case 7"], settings)
                 #expect(ending.status == 0 && ending.output.contains(#""status":"\#(status)""#), "\(ending.error)")
+                #expect(ending.error.contains("The endpoint is paused already.") == !isChange, "\(ending.error)")
             }
             #expect(try await world.recorded("actor = 'operator' AND reason = 'crm case 7'") == 2)
             #expect(!world.service.log.contains("hidden"))

@@ -22,11 +22,11 @@ extension Act {
         name: "enable", subject: .account, scope: .manage, reason: .required, fields: [.missingAddress],
         isDangerous: false, label: "Enable",
         consequence: "The person can sign in again. Sessions that have ended stay so.",
-        result: "The account is enabled."
+        result: "The account is enabled.", nothing: "The account is active already."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         try await administration.enable(
             try identifier(id), email: input.email, reason: try input.statedReason, by: administrator)
-        return .done
+            ? .done : .nothing
     }
 
     package static let signOutAccount = Act(
@@ -72,11 +72,13 @@ extension Act {
         name: "rename", subject: .account, scope: .manage, reason: .optional, fields: [.name], operation: .patch,
         isDangerous: false, label: "Change name",
         consequence: "The account gets this name. The person sees it, and can change it again.",
-        result: "The name is changed."
+        result: "The name is changed.", nothing: "The account has this name already."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
-        .account(
-            try await administration.rename(
-                try identifier(id), to: input.name, reason: input.reason, by: administrator))
+        let accountID: AccountID = try identifier(id)
+        let record = try await administration.account(accountID)
+        guard record.account.displayName != input.name else { return .account(record, isChanged: false) }
+        return .account(
+            try await administration.rename(accountID, to: input.name, reason: input.reason, by: administrator))
     }
 
     package static let mailCode = Act(

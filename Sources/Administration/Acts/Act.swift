@@ -193,11 +193,11 @@ package enum ActResult: Sendable {
     case failed(String)
     /// Done, and workers do what it entails elsewhere.
     case accepted
-    case account(AccountRecord)
+    case account(AccountRecord, isChanged: Bool = true)
     /// What it was about, as it is now.
     case record(any AdminRecord, isChanged: Bool = true)
     /// What it was done to, as it is now; no worker has anything left to do.
-    case changed(any AdminRecord)
+    case changed(any AdminRecord, isChanged: Bool = true)
     /// What was asked for.
     case document(PersonalDataExport)
 }

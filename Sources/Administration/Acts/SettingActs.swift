@@ -6,14 +6,15 @@ extension Act {
     package static let disableClient = Act(
         name: "disable", subject: .oauthClient, scope: .manage, reason: .none, label: "Disable",
         consequence: "Nothing that the client has opens anything, from now on. What is linked stays linked.",
-        result: "The client is disabled."
+        result: "The client is disabled.", nothing: "The client is disabled already."
     ) { administration, id, _, administrator throws(AdministrationFailure) in
         try await setStatus(of: id, to: .disabled, administration, administrator)
     }
 
     package static let enableClient = Act(
         name: "enable", subject: .oauthClient, scope: .manage, reason: .none, isDangerous: false, label: "Enable",
-        consequence: "What is linked to the client works again.", result: "The client is enabled."
+        consequence: "What is linked to the client works again.", result: "The client is enabled.",
+        nothing: "The client is active already."
     ) { administration, id, _, administrator throws(AdministrationFailure) in
         try await setStatus(of: id, to: .active, administration, administrator)
     }
@@ -22,6 +23,7 @@ extension Act {
         of id: String, to status: OAuthClient.Status, _ administration: Administration, _ administrator: Administrator
     ) async throws(AdministrationFailure) -> ActResult {
         guard let oauth = administration.oauth, let clientID = OAuthClientID(id) else { throw .notFound }
+        guard try await oauth.client(clientID).client.status != status else { return .nothing }
         try await oauth.setStatus(of: clientID, to: status, by: administrator.call)
         return .done
     }

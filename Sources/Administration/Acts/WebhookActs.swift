@@ -16,9 +16,11 @@ extension Act {
         name: "pause", subject: .webhook, scope: .manage, reason: .optional, operation: .send("/pause"),
         isDangerous: false, label: "Pause",
         consequence: "Nothing is pushed to it until it is resumed. Its events wait in the feed.",
-        result: "The endpoint is paused."
+        result: "The endpoint is paused.", nothing: "The endpoint is paused already."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
-        .changed(try await administration.setWebhook(id, to: .paused, reason: input.reason, by: administrator))
+        let webhook = try await administration.webhook(id)
+        guard webhook.record.status != .paused else { return .changed(webhook, isChanged: false) }
+        return .changed(try await administration.setWebhook(id, to: .paused, reason: input.reason, by: administrator))
     }
 
     package static let resumeWebhook = Act(

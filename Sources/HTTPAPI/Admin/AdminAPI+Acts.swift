@@ -90,9 +90,9 @@ extension Response {
         // A test, the one act that fails elsewhere, has an operation of its own.
         case .done, .nothing, .failed: .empty()
         case .accepted: .json(.accepted) { _ in }
-        case .account(let record): .json { $0.members(of: record) }
+        case .account(let record, _): .json { $0.members(of: record) }
         case .record(let record, _): .json(record, .accepted)
-        case .changed(let record): .json(record)
+        case .changed(let record, _): .json(record)
         case .document(let export): .streamed(export)
         }
     }

@@ -17,14 +17,15 @@ extension AccountStore {
     /// - Parameter email: the new address of an account that has no sign-in method left, because the verified owner of
     ///   its address took that. It counts as proven, for the administrator vouches for it: a code that is mailed there
     ///   signs in.
-    package func enable(_ id: AccountID, email: EmailAddress?, reason: String, by call: Call) async throws {
+    /// - Returns: whether it was disabled.
+    package func enable(_ id: AccountID, email: EmailAddress?, reason: String, by call: Call) async throws -> Bool {
         do {
-            try await database.change(by: call) { change in
+            return try await database.change(by: call) { change in
                 guard let account = try await change.accounts.lock(id) else { throw Refusal.accountNotFound }
                 // A request that is sent again brings the address that the account has by now.
                 let isRepeated = account.status == .active && email == account.email
                 guard !account.hasSignInMethod || email == nil || isRepeated else { throw Refusal.emailNotAllowed }
-                guard account.status == .disabled else { return }
+                guard account.status == .disabled else { return false }
                 guard account.hasSignInMethod || email != nil else { throw Refusal.emailRequired }
                 _ = try await change.execute(
                     "UPDATE accounts SET status = 'active', disabled_reason = NULL WHERE account_id = \(id)")
@@ -40,6 +41,7 @@ extension AccountStore {
                     try await change.emailReplacements.end(of: id, because: .accountEnabled)
                 }
                 try await change.record(.accountEnabled, accountID: id, reason: reason)
+                return true
             }
         } catch let error as PostgresError where error.isUniqueViolation(of: "accounts_email_key") {
             throw Refusal.emailTaken

@@ -129,7 +129,7 @@ extension ConsoleAPI {
         }
         switch result {
         case .document(let export): return download(.streamed(export), name: "\(act.subject.noun)-\(id).json")
-        case .nothing, .record(_, isChanged: false):
+        case .nothing, .account(_, isChanged: false), .record(_, isChanged: false), .changed(_, isChanged: false):
             return try again(ConsoleFault(sentence: act.nothing, field: nil), .conflict)
         case .failed(let sentence): return try again(ConsoleFault(sentence: sentence, field: nil), .conflict)
         case .done, .accepted, .account, .record, .changed:

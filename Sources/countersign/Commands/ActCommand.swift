@@ -53,18 +53,20 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
             }
         }
         switch result {
-        case .done, .accepted, .account, .document:
-            if let line = Commanded.line(doneTo: id) { printLine(line) }
-        case .nothing:
+        case .nothing, .account(_, isChanged: false):
             // A code that was not mailed is not what was asked for; what is as it should be already is.
             guard Commanded.act.mail != .code else { throw CommandFailure(Commanded.act.nothing) }
             printNotice(Commanded.act.nothing)
+        case .done, .accepted, .account, .document:
+            if let line = Commanded.line(doneTo: id) { printLine(line) }
         case .failed(let sentence): throw CommandFailure(sentence)
         case nil: throw CommandFailure("Nothing was done.")
         case .record(let record, let isChanged):
             printLine(Commanded.line(of: record))
             guard isChanged else { throw CommandFailure(Commanded.act.nothing) }
-        case .changed(let record): printLine(Commanded.line(of: record))
+        case .changed(let record, let isChanged):
+            printLine(Commanded.line(of: record))
+            if !isChanged { printNotice(Commanded.act.nothing) }
         }
     }
 

@@ -258,14 +258,17 @@ import Testing
 
     @Test func `what is not blocked or given up any more is said to be so, and recorded by nobody`() async throws {
         let created = try await world.newAccount("console-nothing")
-        let identity = try created.identityID()
         let visit = try await ConsoleVisit.signedIn(to: world, name: "idle")
-        let path = "/console/identities/\(identity)/unblock"
-        let question = try await visit.open(path)
-        let form = try #require(question.html.forms.first { $0.method == "POST" && $0.path == path })
-        let answer = try await visit.browser.submit(form, on: question, typed: ["reason": "x"])
-        #expect(answer.status == 409 && answer.notice == "The identity is not blocked.")
-        #expect(try await world.audited("identity_unblocked", by: "idle") == 0)
+        for (act, sentence) in [
+            ("identities/\(try created.identityID())/unblock", "The identity is not blocked."),
+            ("accounts/\(try created.accountID())/enable", "The account is active already."),
+            ("accounts/\(try created.accountID())/rename", "The account has this name already."),
+        ] {
+            let question = try await visit.open("/console/\(act)")
+            let answer = try await visit.browser.submit("/console/\(act)", on: question, typed: ["reason": "idle"])
+            #expect(answer.status == 409 && answer.notice == sentence, "\(answer.answer.body)")
+        }
+        #expect(try await world.recorded("actor_name = 'idle' AND reason = 'idle'") == 0)
     }
 
     @Test func `long lists of revocations, of the outbox and of sessions go on`() async throws {

@@ -235,16 +235,19 @@ extension ConsoleAPI {
         if let taken = account.emailTakenAt {
             facts.append(ConsoleFact("Address taken by a reader of the mailbox", .time(taken)))
         }
-        if let replacement = record.emailReplacement {
-            var lines: [ConsoleCell] = [
-                .text(replacement.email.text), .row([.text("in effect"), .time(replacement.dueAt)]),
-            ]
-            if let request = try await latest(.emailReplacementRequested, of: account.id) {
-                lines.append(Self.reason(of: request))
-            }
-            facts.append(ConsoleFact("Replacement of the address", .lines(lines)))
+        return facts + (try await pendingReplacement(of: record))
+    }
+
+    /// The address that an account is to have, from when on, and who asked for it why; empty where none is pending.
+    func pendingReplacement(of record: AccountRecord) async throws(AdministrationFailure) -> [ConsoleFact] {
+        guard let replacement = record.emailReplacement else { return [] }
+        var lines: [ConsoleCell] = [
+            .text(replacement.email.text), .row([.text("in effect"), .time(replacement.dueAt)]),
+        ]
+        if let request = try await latest(.emailReplacementRequested, of: record.account.id) {
+            lines.append(Self.reason(of: request))
         }
-        return facts
+        return [ConsoleFact("Replacement of the address", .lines(lines))]
     }
 
     private static func sentence(on proof: EmailProof) -> String {

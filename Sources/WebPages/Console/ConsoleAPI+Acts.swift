@@ -249,8 +249,12 @@ extension ConsoleAPI {
         }
         switch act.subject {
         case .account:
-            let account = try await administration.account(try known(AccountID.init)).account
+            let record = try await administration.account(try known(AccountID.init))
+            let account = record.account
             var subject = make(Self.facts(account), page: Self.path(of: account.id))
+            if [Act.replaceEmail.name, Act.cancelEmailReplacement.name].contains(act.name) {
+                subject.facts += try await pendingReplacement(of: record)
+            }
             subject.needsAddress = !account.hasSignInMethod
             subject.name = account.displayName?.text
             subject.emailProof = account.emailProof

@@ -113,6 +113,11 @@ struct ConsoleActTests: WorldSuite {
         let shown = page.html.text
         #expect(shown.contains(/console-new@example\.com\s+in effect \d{4}-\d\d-\d\d \d\d:/), "\(shown)")
         #expect(shown.contains("case 9 by kim@support"), "\(shown)")
+        for label in ["Replace address", "Stop replacement"] {
+            let asked = try await visit.ask(label, on: page).html.text
+            #expect(asked.contains(/console-new@example\.com\s+in effect \d{4}-\d\d-\d\d \d\d:/), "\(label): \(asked)")
+            #expect(asked.contains("case 9 by kim@support"), "\(label): \(asked)")
+        }
         let stopped = try await visit.act("Stop replacement", on: page)
         #expect(stopped.notice == "The replacement is stopped.")
         #expect(try await world.count("SELECT count(*) FROM email_replacements WHERE account_id = \(id)::uuid") == 0)

@@ -31,7 +31,10 @@ package final class SideProcess: Sendable {
         process.executableURL = URL(filePath: words[0])
         process.arguments = Array(words.dropFirst())
         if let environment { process.environment = environment }
-        if endsWithInput { process.standardInput = Pipe() } else { process.standardInput = FileHandle.nullDevice }
+        let input = endsWithInput ? Pipe() : nil
+        process.standardInput = input ?? FileHandle.nullDevice
+        // Foundation keeps it, whatever becomes of the process.
+        let lifeline = input?.fileHandleForWriting
         let (output, error) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = error
@@ -46,6 +49,7 @@ package final class SideProcess: Sendable {
         let exit = Task { () -> Int32? in
             let status = await statuses.first { _ in true } ?? nil
             watchdog?.dismiss()
+            try? lifeline?.close()
             return status
         }
         ended = Task { Ending(status: await exit.value, output: await written.whole(), error: await reported.whole()) }

@@ -23,6 +23,7 @@ final class Watchdog: Sendable {
     func dismiss() {
         shell.withLock { shell in
             if shell.process.isRunning { Glibc.kill(shell.process.processIdentifier, SIGKILL) }
+            try? shell.lifeline.fileHandleForWriting.close()
         }
     }
 }

@@ -77,7 +77,7 @@ import Testing
         let page = try await visit.open("/console/audit?accountId=\(id)&type=account_created")
         let link = try #require(page.html.links.first { $0.target == "/console/accounts/\(id)" })
         #expect(link.label == "trail-named@example.com")
-        let sessions = try await visit.open("/console/audit?accountId=\(id)&type=signed_in").html.links
+        let sessions = try await visit.open("/console/audit?accountId=\(id.uppercased())&type=signed_in").html.links
             .filter { $0.label == "session" }
         #expect(sessions.map(\.target) == ["/console/accounts/\(id)"])
         for query in ["network=x", "until=yesterday", "identity=1"] {

@@ -87,11 +87,11 @@ extension ConsoleAPI {
         guard Request.isID(query) else { return [] }
         // Ids of ours are in lower case; one of a request that its client chose may be in capitals.
         let id = AuditEventID.typed(query).map { "\($0)" }
-        var conditions: [(name: String, value: String)] = [("request", query)]
-        if let id {
-            if id != query { conditions.append(("request", id)) }
-            for name in isOnlyResult ? ["accountId", "identity"] : [] { conditions.append((name, id)) }
-        }
+        var conditions: [(name: String, value: String)] = []
+        // Before requests, whose ids may be anything.
+        if let id, isOnlyResult { conditions += [("accountId", id), ("identity", id)] }
+        conditions.append(("request", query))
+        if let id, id != query { conditions.append(("request", id)) }
         let found: (condition: (name: String, value: String), events: Page<AuditRecord, AuditCursor>)?
         do throws(AdministrationFailure) {
             found = try await rows(by: conditions)

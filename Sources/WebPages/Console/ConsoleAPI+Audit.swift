@@ -171,7 +171,9 @@ private struct AuditSearchForm {
                 guard let text = try request.parameterValue(name) ?? former else { continue }
                 form.typed[name] = text
                 let isTime = ["since", "until"].contains(name)
-                let value = isTime ? Timestamp(typed: text)?.rfc3339 ?? "" : text
+                // Other systems print UUIDs in capitals.
+                let isID = ["accountId", "identity"].contains(name)
+                let value = isTime ? Timestamp(typed: text)?.rfc3339 ?? "" : isID ? text.lowercased() : text
                 guard !form.filter.set(name, to: value) else { continue }
                 let sentence =
                     isTime ? "write a time as \(Timestamp.typedForms)" : "this is nothing that can be searched for"

@@ -87,10 +87,12 @@ extension Administration {
     /// Pauses or resumes it.
     package func setWebhook(
         _ name: String, to status: WebhookStatus, reason: String?, by administrator: Administrator
-    ) async throws(AdministrationFailure) -> WebhookSummary {
+    ) async throws(AdministrationFailure) -> (webhook: WebhookSummary, isChanged: Bool) {
         _ = try endpoint(name)
-        try await stored { try await webhookStore.set(status, of: name, reason: reason, by: administrator.call) }
-        return try await webhook(name)
+        let isChanged = try await stored {
+            try await webhookStore.set(status, of: name, reason: reason, by: administrator.call)
+        }
+        return (try await webhook(name), isChanged)
     }
 
     /// - Parameter types: if absent all that the endpoint gets; an event by its id is sent then whatever these are.

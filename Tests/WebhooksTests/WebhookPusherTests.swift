@@ -11,13 +11,9 @@ import Testing
 @testable import Webhooks
 
 @Suite(.timeLimit(.minutes(3))) struct WebhookPusherTests {
-    private static func ids(_ count: Int) -> [AccountID] {
-        (0..<count).map { _ in AccountID(now: Timestamp(seconds: WebhookWorld.start)) }
-    }
-
     @Test func `each event comes once, of an account in its order, signed over the bytes of the feed`() async throws {
         try await WebhookWorld.run { world in
-            let ids = Self.ids(7)
+            let ids = WebhookWorld.ids(7)
             try await world.pushing(processes: 2) {
                 let named = (0..<60).map { ids[$0 % ids.count] }
                 try await world.happen(to: named)
@@ -46,7 +42,7 @@ import Testing
     }
 
     @Test func `a failed event holds back its account alone, until it is taken`() async throws {
-        let (bad, good) = (Self.ids(1)[0], Self.ids(1)[0])
+        let (bad, good) = (WebhookWorld.ids(1)[0], WebhookWorld.ids(1)[0])
         let isDown = Atomic(true)
         try await WebhookWorld.run(
             answering: .init { event, _ in
@@ -79,7 +75,7 @@ import Testing
     }
 
     @Test func `an account with many events holds back no other, and gets each of them once`() async throws {
-        let (busy, other) = (Self.ids(1)[0], Self.ids(1)[0])
+        let (busy, other) = (WebhookWorld.ids(1)[0], WebhookWorld.ids(1)[0])
         try await WebhookWorld.run(
             answering: .init { event, _ in
                 let isHeld =
@@ -103,7 +99,7 @@ import Testing
     }
 
     @Test func `an account that can't be parked loses none of its events`() async throws {
-        let id = Self.ids(1)[0]
+        let id = WebhookWorld.ids(1)[0]
         try await WebhookWorld.run { world in
             let statements: [SQL] = [
                 "CREATE SEQUENCE parkings",
@@ -136,11 +132,11 @@ import Testing
             answering: .init { _, _ in [.respond(isDown.load(ordering: .relaxed) ? 503 : 200)] }
         ) { world in
             try await world.pushing {
-                try await world.happen(to: Self.ids(70))
+                try await world.happen(to: WebhookWorld.ids(70))
                 _ = try await world.record { $0.parkedAccounts == 70 }
                 isDown.store(false, ordering: .relaxed)
                 // What is parked isn't due: the clock stands.
-                let new = Self.ids(5)
+                let new = WebhookWorld.ids(5)
                 try await world.happen(to: new)
                 let all = await world.deliveries(75)
                 #expect(Set(all.suffix(5).map(\.account)) == Set(new.map(\.description)))
@@ -154,7 +150,7 @@ import Testing
     }
 
     @Test func `behind the last step an event is given up and kept, and its account goes on`() async throws {
-        let id = Self.ids(1)[0]
+        let id = WebhookWorld.ids(1)[0]
         try await WebhookWorld.run(
             schedule: WebhookSchedule(steps: [10]),
             answering: .init { event, _ in [.respond(event["data"]?["sequence"]?.integer == 1 ? 500 : 200)] }
@@ -190,7 +186,7 @@ import Testing
     }
 
     @Test func `410 stops the endpoint, and at its resumption that event goes first`() async throws {
-        let id = Self.ids(1)[0]
+        let id = WebhookWorld.ids(1)[0]
         let isGone = Atomic(true)
         try await WebhookWorld.run(answering: .init { _, _ in [.respond(isGone.load(ordering: .relaxed) ? 410 : 200)] })
         {
@@ -209,7 +205,7 @@ import Testing
     @Test func `what waits is tried at a resumption, also of an active endpoint, and that try counts for no step`()
         async throws
     {
-        let id = Self.ids(1)[0]
+        let id = WebhookWorld.ids(1)[0]
         let isDown = Atomic(true)
         try await WebhookWorld.run(
             schedule: WebhookSchedule(steps: [3600]),
@@ -244,7 +240,7 @@ import Testing
     }
 
     @Test func `what is paused waits, and a replay comes beside what is new, of its types alone`() async throws {
-        let ids = Self.ids(2)
+        let ids = WebhookWorld.ids(2)
         try await WebhookWorld.run { world in
             try await world.store.set(.paused, of: "crm", reason: nil, by: world.call)
             await #expect(throws: WebhookStore.Unseen.self) {
@@ -279,7 +275,7 @@ import Testing
 
     @Test func `an endpoint has ten replays under way, and no more`() async throws {
         try await WebhookWorld.run { world in
-            try await world.happen(to: Self.ids(1))
+            try await world.happen(to: WebhookWorld.ids(1))
             let end = try #require(try await world.feed.ends()).last
             func replay() async throws -> Int {
                 try await world.store.replay(
@@ -299,7 +295,7 @@ import Testing
     @Test func `a process that has lost an endpoint to another writes nothing of it`() async throws {
         try await WebhookWorld.run { world in
             let (store, now) = (world.store, world.clock.now())
-            try await world.happen(to: Self.ids(1))
+            try await world.happen(to: WebhookWorld.ids(1))
             let event = try #require(try await world.feed.page(after: .beginning, of: [], limit: 1)?.events.first)
             _ = try await store.replay(
                 to: "crm", after: .beginning, until: event.position, types: [.accountEnabled], reason: "a test",
@@ -333,7 +329,7 @@ import Testing
     @Test func `an address that is not allowed is refused at the connection, by any name`() async throws {
         try await WebhookWorld.run { world in
             try await world.pushing(allowing: []) {
-                try await world.happen(to: Self.ids(1))
+                try await world.happen(to: WebhookWorld.ids(1))
                 #expect(try await world.record { $0.lastError != nil }.lastError == "address_refused")
             }
             #expect(world.receiver.history.opened == 0)
@@ -341,7 +337,7 @@ import Testing
     }
 
     @Test func `a redirect is a failure and is not followed, and an answer without end is cut off`() async throws {
-        let ids = Self.ids(1)
+        let ids = WebhookWorld.ids(1)
         try await WebhookWorld.run(
             answering: .init { _, earlier in
                 earlier == 0

@@ -9,10 +9,6 @@ import Testing
 
 /// What stops an endpoint where nothing succeeds.
 @Suite(.timeLimit(.minutes(3))) struct WebhookStopTests {
-    private static func ids(_ count: Int) -> [AccountID] {
-        (0..<count).map { _ in AccountID(now: Timestamp(seconds: WebhookWorld.start)) }
-    }
-
     /// Has an event given up; then nothing happens for six days.
     private static func giveUp(_ id: AccountID, in world: WebhookWorld) async throws {
         try await world.happen(to: [id])
@@ -23,7 +19,7 @@ import Testing
     }
 
     @Test func `five days of nothing but failures stop it, a success between begins the count again`() async throws {
-        let ids = Self.ids(3)
+        let ids = WebhookWorld.ids(4)
         let fails = Atomic(true)
         try await WebhookWorld.run(
             schedule: WebhookSchedule(steps: [5]),
@@ -42,6 +38,11 @@ import Testing
                 try await world.happen(to: [ids[2]])
                 let active = try await world.record { $0.parkedAccounts == 1 }
                 #expect(active.status == .active)
+                // Eight days after the first failure, of a retry.
+                world.clock.advance(by: 10)
+                #expect(try await world.record { $0.failures == 2 }.status == .active)
+                try await world.happen(to: [ids[3]])
+                _ = try await world.record { $0.parkedAccounts == 1 }
                 world.clock.advance(by: 5 * 86_400)
                 #expect(try await world.record { $0.status == .stopped }.reason == "failing")
             }
@@ -49,7 +50,7 @@ import Testing
     }
 
     @Test func `days without an event count for nothing until one has failed twice`() async throws {
-        let ids = Self.ids(2)
+        let ids = WebhookWorld.ids(2)
         let isDown = Atomic(true)
         try await WebhookWorld.run(
             schedule: WebhookSchedule(steps: [5]),
@@ -68,7 +69,7 @@ import Testing
     }
 
     @Test func `at a resumption the five days begin again, also of an active endpoint`() async throws {
-        let ids = Self.ids(2)
+        let ids = WebhookWorld.ids(2)
         try await WebhookWorld.run(
             schedule: WebhookSchedule(steps: [5]), answering: .init { _, _ in [.respond(503)] }
         ) { world in

@@ -118,6 +118,8 @@ struct WebhookWorld: Sendable {
         return history.requests.compactMap(WebhookDelivery.init)
     }
 
+    static func ids(_ count: Int) -> [AccountID] { (0..<count).map { _ in AccountID(now: Timestamp(seconds: start)) } }
+
     /// Waits until the endpoint is as the condition says.
     func record(when isMet: (WebhookRecord) -> Bool) async throws -> WebhookRecord {
         while true {

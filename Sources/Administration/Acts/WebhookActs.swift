@@ -18,9 +18,9 @@ extension Act {
         consequence: "Nothing is pushed to it until it is resumed. Its events wait in the feed.",
         result: "The endpoint is paused.", nothing: "The endpoint is paused already."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
-        let webhook = try await administration.webhook(id)
-        guard webhook.record.status != .paused else { return .changed(webhook, isChanged: false) }
-        return .changed(try await administration.setWebhook(id, to: .paused, reason: input.reason, by: administrator))
+        let (webhook, isChanged) = try await administration.setWebhook(
+            id, to: .paused, reason: input.reason, by: administrator)
+        return .changed(webhook, isChanged: isChanged)
     }
 
     package static let resumeWebhook = Act(
@@ -30,9 +30,11 @@ extension Act {
             Its events are pushed again, the oldest first. What waits because it has failed is tried at once, also where \
             the endpoint is active.
             """,
-        result: "The endpoint is resumed."
+        result: "The endpoint is resumed.", nothing: "The endpoint is active already, and nothing waits there."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
-        .changed(try await administration.setWebhook(id, to: .active, reason: input.reason, by: administrator))
+        let (webhook, isChanged) = try await administration.setWebhook(
+            id, to: .active, reason: input.reason, by: administrator)
+        return .changed(webhook, isChanged: isChanged)
     }
 
     package static let replayWebhook = Act(

@@ -109,8 +109,10 @@ package struct WebhookStore: Sendable {
     /// Pauses or resumes an endpoint, and records it. At a resumption, also of one that is active, what waits for another
     /// try is due, and no failure counts any more; where nothing waits and nothing has failed that changes nothing.
     ///
+    /// - Returns: whether it changed anything.
     /// - Throws: ``Unseen``.
-    package func set(_ status: WebhookStatus, of name: String, reason: String?, by call: Call) async throws {
+    @discardableResult
+    package func set(_ status: WebhookStatus, of name: String, reason: String?, by call: Call) async throws -> Bool {
         try await database.change(by: call) { change in
             let changed = try await change.execute(
                 """
@@ -121,9 +123,13 @@ package struct WebhookStore: Sendable {
                     AND (status <> \(status.rawValue) OR \(status == .active) AND failing_since IS NOT NULL)
                 """)
             let hastened = try await status == .active ? Self.makeDue(name, in: change) : 0
-            guard changed + hastened > 0 else { return try await Self.requireSeen(name, in: change) }
+            guard changed + hastened > 0 else {
+                try await Self.requireSeen(name, in: change)
+                return false
+            }
             try await change.record(
                 status == .paused ? .webhookPaused : .webhookResumed, reason: AuditEvent.reason(of: name, reason))
+            return true
         }
     }
 

@@ -41,8 +41,15 @@ extension ImportRunCommand {
                 """)
         }
         if appleTeam != nil, counts.rows > 0, !counts.hasAppleIdentity {
-            let cause = source == .firebase ? ": an older firebase-tools leaves them out of what it exports" : ""
-            notices.append("no row of the source has an Apple identity, so --apple-team did nothing\(cause)")
+            let cause =
+                if source == .firebase {
+                    ": an older firebase-tools leaves them out of what it exports"
+                } else if counts.has(.identitySkipped("")) {
+                    "; where the WORD of a note identity_skipped:WORD is Apple's, give --provider-alias WORD=apple before the run"
+                } else {
+                    ""
+                }
+            notices.append("no row that can be brought in has an Apple identity, so --apple-team did nothing\(cause)")
         }
         if counts.lacksVerifiedAddress {
             notices.append(

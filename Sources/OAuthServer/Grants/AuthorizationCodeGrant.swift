@@ -13,7 +13,7 @@ extension OAuthServer {
         let proof = OAuthCodeProof(
             client: client, allowedScopes: client.allowedScopes(of: configuration.scopes),
             redirectURI: request["redirect_uri"],
-            challenge: request["code_verifier"].map(Self.challenge(of:)))
+            challenge: request["code_verifier"].map(CodeChallenge.s256(ofPresented:)))
         let new = tokens.stored(accessExpiresAt: call.now.advanced(bySeconds: configuration.accessLifetime))
         let outcome = try await stored {
             try await grants.redeem(
@@ -37,10 +37,5 @@ extension OAuthServer {
             logger.info("oauth code refused", metadata: ["clientId": "\(client.id)", "reason": "\(reason)"])
             throw .invalidGrant
         }
-    }
-
-    /// S256 (RFC 7636 §4.6); of what can't be a verifier, nothing that a challenge is.
-    private static func challenge(of verifier: String) -> String {
-        CodeChallenge.isVerifier(verifier) ? CodeChallenge.s256(of: verifier) : ""
     }
 }

@@ -18,8 +18,7 @@ extension WebSignIn {
             guard let hash = OpaqueSecret.hash(ofPresented: code) else { throw refusal(.codeUnknown, by: call) }
             let outcome = try await stored {
                 try await store.spend(hash, by: call) { [issuer = tickets.issuer] challenge, requestedURI in
-                    guard CodeChallenge.isVerifier(codeVerifier),
-                        constantTimeEquals(CodeChallenge.s256(of: codeVerifier), challenge),
+                    guard constantTimeEquals(CodeChallenge.s256(ofPresented: codeVerifier), challenge),
                         requestedURI.hasSameBytes(as: redirectURI)
                     else { return false }
                     try issuer.requireSigner(by: call)

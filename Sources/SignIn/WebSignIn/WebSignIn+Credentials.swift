@@ -84,9 +84,10 @@ extension WebSignIn {
                 switch error {
                 // A mailed code is spent by the first, and so is a ticket.
                 case .webFlowExpired, .invalidCredentials, .linkTicketExpired:
-                    guard let before = try await answer(toInputOf: reference, after: error, by: call) else {
-                        throw error
-                    }
+                    guard reference.input != nil,
+                        let answered = try await answered(reference, after: error, by: call),
+                        let before = try await stepAgain(answered, in: reference, by: call)
+                    else { throw error }
                     return before
                 default: throw error
                 }
@@ -94,37 +95,36 @@ extension WebSignIn {
         }
     }
 
-    /// What the same form or answer of the browser has come to before. An answer that is under way is waited for: it takes
-    /// several statements to open a session and to end its flow.
+    /// What the flow of a form or answer has come to that comes once more. What is under way is waited for: it takes several
+    /// statements to open a session and to end its flow.
     ///
     /// - Parameters:
     ///   - refusal: of what came once more.
     ///   - earliest: a session that was made by then is no answer any more.
     ///   - limit: how long is waited.
-    func answer(
-        toInputOf reference: FlowReference, after refusal: SignInFailure, sessionsSince earliest: Timestamp? = nil,
+    func answered(
+        _ reference: FlowReference, after refusal: SignInFailure, sessionsSince earliest: Timestamp? = nil,
         within limit: Duration = .seconds(2), by call: Call
-    ) async throws(SignInFailure) -> WebStep? {
-        guard reference.input != nil else { return nil }
+    ) async throws(SignInFailure) -> AnsweredWebFlow? {
         let deadline = ContinuousClock.now + limit
         var pause = Duration.milliseconds(100)
-        while let answered = try await stored({
-            try await store.answered(reference.id, of: reference.browser.hash, sessionsSince: earliest, by: call)
-        }) {
-            if let answer = answered.answer {
-                return try await self.answer(answer, in: answered.flow, toInputOf: reference, by: call)
+        while true {
+            let answered = try await stored {
+                try await store.answered(reference.id, of: reference.browser.hash, sessionsSince: earliest, by: call)
             }
-            guard refusal.leavesAnswer(to: answered.flow), ContinuousClock.now < deadline,
-                (try? await Task.sleep(for: pause)) != nil
-            else { return nil }
+            guard let answered, answered.answer == nil, refusal.leavesAnswer(to: answered.flow),
+                ContinuousClock.now < deadline, (try? await Task.sleep(for: pause)) != nil
+            else { return answered }
             pause = min(pause * 2, .seconds(1))
         }
-        return nil
     }
 
-    private func answer(
-        _ answer: AnsweredWebFlow.Answer, in flow: StoredWebFlow, toInputOf reference: FlowReference, by call: Call
+    /// The step to which the same input of the browser has led before; `nil` where it was another one, or has led to none.
+    func stepAgain(
+        _ answered: AnsweredWebFlow, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep? {
+        guard let answer = answered.answer else { return nil }
+        let flow = answered.flow
         let (recipient, hash): (WebCodes.Recipient, SecretHash) =
             switch answer {
             case .code(let hash): (.app, hash)

@@ -303,4 +303,7 @@ extension SignInFailure {
 extension CodeChallenge {
     /// The challenge of a verifier (RFC 7636 §4.2).
     package static func s256(of verifier: String) -> String { Base64URL.encode(SHA256.hash(Array(verifier.utf8))) }
+
+    /// That of a verifier which a client presents (§4.6); of what can't be one, nothing that a challenge is.
+    package static func s256(ofPresented text: String) -> String { isVerifier(text) ? s256(of: text) : "" }
 }

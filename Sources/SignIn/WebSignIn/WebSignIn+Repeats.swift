@@ -48,14 +48,12 @@ extension WebSignIn {
         // with the browser's end.
         let earliest = call.now.advanced(bySeconds: -Lifetimes.webCodeSeconds(for: .https))
         // It may be under way for as long as the provider takes.
-        let before = try await answer(
-            toInputOf: reference, after: .webAnswerRefused, sessionsSince: earliest,
-            within: credentials.codes.timeout.alone, by: call)
-        if let before { return before }
-        let answered = try await stored {
-            try await store.answered(reference.id, of: reference.browser.hash, by: call)
-        }
-        guard let flow = answered?.flow else { return nil }
+        let answered = try await answered(
+            reference, after: .webAnswerRefused, sessionsSince: earliest, within: credentials.codes.timeout.alone,
+            by: call)
+        guard let answered else { return nil }
+        if let before = try await stepAgain(answered, in: reference, by: call) { return before }
+        let flow = answered.flow
         switch flow.status {
         case .new: return .choose(try await page(of: flow, by: call))
         case .linking: return .link(try await page(of: flow, by: call))

@@ -51,6 +51,7 @@ import Testing
             ["create", "--name", "", "--scopes", "read"], ["create", "--name", "  ", "--scopes", "read"],
             ["create", "--name", "a\nb", "--scopes", "read"], ["create", "--name", "\u{200B}", "--scopes", "read"],
             ["create", "--name", "kim\u{202E}troppus", "--scopes", "read"],
+            ["create", "--name", "kim\u{2028}root", "--scopes", "read"],
             ["create", "--name", String(repeating: "k", count: 101), "--scopes", "read"],
             ["create", "--name", "k", "--scopes", ""], ["create", "--name", "k", "--scopes", "read,"],
             ["create", "--name", "k", "--scopes", "admin"], ["create", "--name", "k", "--scopes", "READ"],

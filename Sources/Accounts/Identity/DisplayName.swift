@@ -45,8 +45,8 @@ package struct DisplayName: ExactString {
             || DisplayName(input) == nil && text.unicodeScalars.contains(where: isVisible)
     }
 
-    /// Whether something of a text is seen, and nothing in it is hidden, or hides or reorders the rest. Joiners and selectors
-    /// of variants belong into some names.
+    /// Whether a text is one line, of which something is seen, and nothing in it is hidden, or hides or reorders the rest.
+    /// Joiners and selectors of variants belong into some names.
     package static func isLegible(_ text: String) -> Bool {
         let scalars = text.unicodeScalars
         return scalars.contains(where: isVisible)
@@ -54,6 +54,8 @@ package struct DisplayName: ExactString {
                 let isPart =
                     switch scalar.value {
                     case 0x200C, 0x200D: true
+                    // The ends of lines that are not in ASCII.
+                    case 0x85, 0x2028, 0x2029: false
                     default: scalar.properties.isVariationSelector || !scalar.properties.isDefaultIgnorableCodePoint
                     }
                 return isPart && !isHidden(scalar)

@@ -154,8 +154,7 @@ extension Change.EmailCodes {
         let isCounted = try await change.execute(EmailCodeStore.countingTry(attempt, at: own, by: call)) == 1
         try await EmailCodeStore.write(
             guesses, under: tried?.addressKey ?? [], if: decision == .open, by: call, in: change)
-        // Else a commit that has nothing to write wouldn't wait for the disk.
-        _ = try await change.execute("SELECT pg_logical_emit_message(true, 'countersign', '')")
+        _ = try await change.execute(EmailCodeStore.commitMessage)
         guard let code, isRight, isCounted, decision == .onlyIfKnown else { return .wrong }
         return .rightIfKnown(code)
     }

@@ -129,8 +129,10 @@ extension EmailCodeStore {
     /// The code's row, `c`, which stays until the statement has ended.
     static func row(_ id: EmailCodeID) -> SQL { "mailed_codes c WHERE c.code_id = \(id) FOR KEY SHARE" }
 
-    /// Notes that the network has asked for the code. Where there is none, the message makes the commit wait for the
-    /// disk.
+    /// Without it a commit that has written no row wouldn't wait for the disk, and its time would show that.
+    static let commitMessage: SQL = "SELECT pg_logical_emit_message(true, 'countersign', '')"
+
+    /// Notes that the network has asked for the code, if there is one.
     private static func noting(
         _ request: EmailCodeRequest, at code: EmailCodeID, isMailed: Bool, by call: Call
     ) -> SQL {
@@ -144,7 +146,7 @@ extension EmailCodeStore {
                 SET asked = true, mails = n.mails + EXCLUDED.mails,
                     mailed_at = COALESCE(EXCLUDED.mailed_at, n.mailed_at)
             )
-            SELECT pg_logical_emit_message(true, 'countersign', '')
+            \(commitMessage)
             """
     }
 }
